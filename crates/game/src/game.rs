@@ -1,0 +1,90 @@
+//! The one trait that rules stand behind.
+
+use crate::{EndReason, IllegalMove, Move, MoveError, Moves, Outcome, Rules, Side};
+use std::fmt;
+
+/// A legal position of one game with the history its rules need.
+///
+/// `Display` is the position text, which `parse` of the type reads back. Equality and [`Game::key`] look at what the
+/// rules of movement see (board, side to move, rights), not at history or move counters.
+pub trait Game: Clone + Eq + fmt::Debug + fmt::Display + Send + Sync + 'static {
+    /// The rules this position is played by.
+    fn rules(&self) -> Rules;
+
+    /// Whose turn it is.
+    fn side_to_move(&self) -> Side;
+
+    /// Appends every legal move, in a fixed order; none once the game is over.
+    fn legal_moves_into(&self, moves: &mut Moves);
+
+    /// Whether `mv` may be played here; `false` for any code that is not a move of this game.
+    fn is_legal(&self, mv: Move) -> bool {
+        let mut moves = Moves::new();
+        self.legal_moves_into(&mut moves);
+        moves.contains(&mv)
+    }
+
+    /// Plays a move that is known to be legal; anything else leaves an unspecified position (never memory unsafety).
+    fn play_unchecked(&mut self, mv: Move);
+
+    /// How the game ended, if it has.
+    fn outcome(&self) -> Option<Outcome>;
+
+    /// Why it ended, if it has.
+    fn end_reason(&self) -> Option<EndReason>;
+
+    /// Whether the side to move may claim a draw (threefold repetition or fifty moves in chess).
+    fn claimable_draw(&self) -> bool {
+        false
+    }
+
+    /// A 64-bit key that agrees with equality.
+    fn key(&self) -> u64;
+
+    /// The number of plies played since the start, as far as the position knows.
+    fn ply(&self) -> u32;
+
+    /// The standard text of a move that is legal here.
+    fn move_text(&self, mv: Move) -> String;
+
+    /// Reads the text of a legal move.
+    ///
+    /// # Errors
+    /// When the text is no move of this game, or not a legal one here.
+    fn parse_move(&self, text: &str) -> Result<Move, MoveError>;
+
+    /// The size of the symmetry group, the identity included.
+    fn n_symmetries(&self) -> usize {
+        1
+    }
+
+    /// The position under symmetry number `symmetry` (0 is the identity), history dropped.
+    #[must_use]
+    fn transformed(&self, symmetry: usize) -> Self {
+        debug_assert_eq!(symmetry, 0, "only the identity unless a game says otherwise");
+        self.clone()
+    }
+
+    /// The same move in the transformed position.
+    #[must_use]
+    fn transformed_move(&self, symmetry: usize, mv: Move) -> Move {
+        debug_assert_eq!(symmetry, 0, "only the identity unless a game says otherwise");
+        mv
+    }
+
+    /// The board as a person wants to see it in a terminal, several lines, newline at the end.
+    fn drawing(&self) -> String;
+
+    /// Plays a move after checking it.
+    ///
+    /// # Errors
+    /// When the move is not legal here; the position is unchanged.
+    fn play(&mut self, mv: Move) -> Result<(), IllegalMove> {
+        if self.is_legal(mv) {
+            self.play_unchecked(mv);
+            Ok(())
+        } else {
+            Err(IllegalMove { text: format!("code {}", mv.0) })
+        }
+    }
+}

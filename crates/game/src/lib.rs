@@ -1,0 +1,34 @@
+//! Rules of the six games, and nothing else: no I/O, no async, no floats.
+//!
+//! A game is one type that implements [`Game`]: its value is a legal position together with whatever history the
+//! rules need (repetition, the swap rule). [`Position`] is the sum of all games, for code that takes the game at run
+//! time; [`Rules`] names a game with its parameters. Moves of every game are one [`Move`], a 16-bit code that only its
+//! game understands; its text form comes from the position ([`Game::move_text`], [`Game::parse_move`]), since chess
+//! needs the position to tell castling apart.
+//!
+//! Everything above this crate (search, language, players, leagues) works on [`Position`]; hot loops that want one
+//! game at compile time are generic over [`Game`] and entered through [`for_game!`].
+//!
+//! A seventh game is one file that implements [`Game`], one line in `position.rs` and one in `rules.rs`.
+//!
+//! ```
+//! use mavis_game::{Position, Rules};
+//!
+//! let mut position = Position::start("connect4".parse::<Rules>()?);
+//! position.play_text("4")?;
+//! assert_eq!(position.legal_moves().len(), 7);
+//! assert!(position.outcome().is_none());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod connect4;
+mod game;
+mod position;
+mod rules;
+mod types;
+
+pub use connect4::Connect4;
+pub use game::Game;
+pub use position::Position;
+pub use rules::{Rules, UnknownRules};
+pub use types::{EndReason, IllegalMove, Move, MoveError, Moves, Outcome, PositionError, Side};

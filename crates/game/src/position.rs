@@ -1,0 +1,141 @@
+//! The sum of all games.
+
+use crate::{
+    Connect4, EndReason, Game, IllegalMove, Move, MoveError, Moves, Outcome, PositionError, Rules, Side,
+};
+use std::fmt;
+
+/// A position of any game; every method delegates to the game's own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Position {
+    /// Connect Four.
+    Connect4(Connect4),
+}
+
+/// Runs one expression for whichever game a [`Position`] holds, with `$game` bound to the concrete type's value.
+#[macro_export]
+macro_rules! for_game {
+    ($position:expr, $game:ident => $body:expr) => {
+        match $position {
+            $crate::Position::Connect4($game) => $body,
+        }
+    };
+}
+
+impl Position {
+    /// The start position. Chess960 starts from the classical array (number 518) unless a FEN says otherwise.
+    #[must_use]
+    pub fn start(rules: Rules) -> Self {
+        match rules {
+            Rules::Connect4 => Self::Connect4(Connect4::default()),
+            _ => unimplemented!(),
+        }
+    }
+
+    /// Reads a position text of the game named by `rules`.
+    ///
+    /// # Errors
+    /// When the text is malformed or describes a position the rules do not allow.
+    pub fn parse(rules: Rules, text: &str) -> Result<Self, PositionError> {
+        match rules {
+            Rules::Connect4 => Connect4::parse(text).map(Self::Connect4),
+            _ => unimplemented!(),
+        }
+    }
+
+    /// Every legal move; none once the game is over.
+    #[must_use]
+    pub fn legal_moves(&self) -> Moves {
+        let mut moves = Moves::new();
+        self.legal_moves_into(&mut moves);
+        moves
+    }
+
+    /// Plays a move given as text.
+    ///
+    /// # Errors
+    /// When the text is no legal move here; the position is unchanged.
+    pub fn play_text(&mut self, text: &str) -> Result<Move, MoveError> {
+        let mv = self.parse_move(text)?;
+        self.play_unchecked(mv);
+        Ok(mv)
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for_game!(self, game => game.fmt(f))
+    }
+}
+
+impl Game for Position {
+    fn rules(&self) -> Rules {
+        for_game!(self, game => game.rules())
+    }
+
+    fn side_to_move(&self) -> Side {
+        for_game!(self, game => game.side_to_move())
+    }
+
+    fn legal_moves_into(&self, moves: &mut Moves) {
+        for_game!(self, game => game.legal_moves_into(moves));
+    }
+
+    fn is_legal(&self, mv: Move) -> bool {
+        for_game!(self, game => game.is_legal(mv))
+    }
+
+    fn play_unchecked(&mut self, mv: Move) {
+        for_game!(self, game => game.play_unchecked(mv));
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        for_game!(self, game => game.outcome())
+    }
+
+    fn end_reason(&self) -> Option<EndReason> {
+        for_game!(self, game => game.end_reason())
+    }
+
+    fn claimable_draw(&self) -> bool {
+        for_game!(self, game => game.claimable_draw())
+    }
+
+    fn key(&self) -> u64 {
+        for_game!(self, game => game.key())
+    }
+
+    fn ply(&self) -> u32 {
+        for_game!(self, game => game.ply())
+    }
+
+    fn move_text(&self, mv: Move) -> String {
+        for_game!(self, game => game.move_text(mv))
+    }
+
+    fn parse_move(&self, text: &str) -> Result<Move, MoveError> {
+        for_game!(self, game => game.parse_move(text))
+    }
+
+    fn n_symmetries(&self) -> usize {
+        for_game!(self, game => game.n_symmetries())
+    }
+
+    fn transformed(&self, symmetry: usize) -> Self {
+        match self {
+            Self::Connect4(game) => Self::Connect4(game.transformed(symmetry)),
+        }
+    }
+
+    fn transformed_move(&self, symmetry: usize, mv: Move) -> Move {
+        for_game!(self, game => game.transformed_move(symmetry, mv))
+    }
+
+    fn drawing(&self) -> String {
+        for_game!(self, game => game.drawing())
+    }
+
+    fn play(&mut self, mv: Move) -> Result<(), IllegalMove> {
+        for_game!(self, game => game.play(mv))
+    }
+}
