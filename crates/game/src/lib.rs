@@ -12,7 +12,7 @@
 //! A seventh game is one file that implements [`Game`], one line in `position.rs` and one in `rules.rs`.
 //!
 //! ```
-//! use mavis_game::{Position, Rules};
+//! use mavis_game::{Game, Position, Rules};
 //!
 //! let mut position = Position::start("connect4".parse::<Rules>()?);
 //! position.play_text("4")?;
