@@ -98,7 +98,7 @@ impl Game for Connect4 {
     }
 
     fn side_to_move(&self) -> Side {
-        if self.all.count_ones() % 2 == 0 { Side::First } else { Side::Second }
+        if self.all.count_ones().is_multiple_of(2) { Side::First } else { Side::Second }
     }
 
     fn legal_moves_into(&self, moves: &mut Moves) {

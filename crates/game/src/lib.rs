@@ -23,12 +23,14 @@
 
 mod connect4;
 mod game;
+mod othello;
 mod position;
 mod rules;
 mod types;
 
 pub use connect4::Connect4;
 pub use game::Game;
+pub use othello::Othello;
 pub use position::Position;
 pub use rules::{Rules, UnknownRules};
 pub use types::{EndReason, IllegalMove, Move, MoveError, Moves, Outcome, PositionError, Side};

@@ -1,7 +1,8 @@
 //! The sum of all games.
 
 use crate::{
-    Connect4, EndReason, Game, IllegalMove, Move, MoveError, Moves, Outcome, PositionError, Rules, Side,
+    Connect4, EndReason, Game, IllegalMove, Move, MoveError, Moves, Othello, Outcome, PositionError, Rules,
+    Side,
 };
 use std::fmt;
 
@@ -10,6 +11,8 @@ use std::fmt;
 pub enum Position {
     /// Connect Four.
     Connect4(Connect4),
+    /// Othello.
+    Othello(Othello),
 }
 
 /// Runs one expression for whichever game a [`Position`] holds, with `$game` bound to the concrete type's value.
@@ -18,6 +21,7 @@ macro_rules! for_game {
     ($position:expr, $game:ident => $body:expr) => {
         match $position {
             $crate::Position::Connect4($game) => $body,
+            $crate::Position::Othello($game) => $body,
         }
     };
 }
@@ -28,6 +32,7 @@ impl Position {
     pub fn start(rules: Rules) -> Self {
         match rules {
             Rules::Connect4 => Self::Connect4(Connect4::default()),
+            Rules::Othello => Self::Othello(Othello::default()),
             _ => unimplemented!(),
         }
     }
@@ -39,6 +44,7 @@ impl Position {
     pub fn parse(rules: Rules, text: &str) -> Result<Self, PositionError> {
         match rules {
             Rules::Connect4 => Connect4::parse(text).map(Self::Connect4),
+            Rules::Othello => Othello::parse(text).map(Self::Othello),
             _ => unimplemented!(),
         }
     }
@@ -124,6 +130,7 @@ impl Game for Position {
     fn transformed(&self, symmetry: usize) -> Self {
         match self {
             Self::Connect4(game) => Self::Connect4(game.transformed(symmetry)),
+            Self::Othello(game) => Self::Othello(game.transformed(symmetry)),
         }
     }
 
