@@ -21,6 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod chess;
 mod connect4;
 mod game;
 mod othello;
@@ -28,9 +29,12 @@ mod position;
 mod rules;
 mod types;
 
+pub use chess::Chess;
 pub use connect4::Connect4;
 pub use game::Game;
 pub use othello::Othello;
 pub use position::Position;
 pub use rules::{Rules, UnknownRules};
+/// Tells chess from Chess960 where a [`Chess`] is made.
+pub use shakmaty::CastlingMode;
 pub use types::{EndReason, IllegalMove, Move, MoveError, Moves, Outcome, PositionError, Side};

@@ -1,14 +1,16 @@
 //! The sum of all games.
 
 use crate::{
-    Connect4, EndReason, Game, IllegalMove, Move, MoveError, Moves, Othello, Outcome, PositionError, Rules,
-    Side,
+    CastlingMode, Chess, Connect4, EndReason, Game, IllegalMove, Move, MoveError, Moves, Othello, Outcome,
+    PositionError, Rules, Side,
 };
 use std::fmt;
 
 /// A position of any game; every method delegates to the game's own.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Position {
+    /// Chess or Chess960.
+    Chess(Chess),
     /// Connect Four.
     Connect4(Connect4),
     /// Othello.
@@ -20,6 +22,7 @@ pub enum Position {
 macro_rules! for_game {
     ($position:expr, $game:ident => $body:expr) => {
         match $position {
+            $crate::Position::Chess($game) => $body,
             $crate::Position::Connect4($game) => $body,
             $crate::Position::Othello($game) => $body,
         }
@@ -31,6 +34,8 @@ impl Position {
     #[must_use]
     pub fn start(rules: Rules) -> Self {
         match rules {
+            Rules::Chess => Self::Chess(Chess::default()),
+            Rules::Chess960 => Self::Chess(Chess::start960(518).expect("518 is below 960")),
             Rules::Connect4 => Self::Connect4(Connect4::default()),
             Rules::Othello => Self::Othello(Othello::default()),
             _ => unimplemented!(),
@@ -43,6 +48,8 @@ impl Position {
     /// When the text is malformed or describes a position the rules do not allow.
     pub fn parse(rules: Rules, text: &str) -> Result<Self, PositionError> {
         match rules {
+            Rules::Chess => Chess::parse(CastlingMode::Standard, text).map(Self::Chess),
+            Rules::Chess960 => Chess::parse(CastlingMode::Chess960, text).map(Self::Chess),
             Rules::Connect4 => Connect4::parse(text).map(Self::Connect4),
             Rules::Othello => Othello::parse(text).map(Self::Othello),
             _ => unimplemented!(),
@@ -129,6 +136,7 @@ impl Game for Position {
 
     fn transformed(&self, symmetry: usize) -> Self {
         match self {
+            Self::Chess(game) => Self::Chess(game.transformed(symmetry)),
             Self::Connect4(game) => Self::Connect4(game.transformed(symmetry)),
             Self::Othello(game) => Self::Othello(game.transformed(symmetry)),
         }
