@@ -6,7 +6,7 @@ mod key;
 mod notation;
 mod start;
 
-use crate::{EndReason, Game, Move, MoveError, Moves, Outcome, PositionError, Rules, Side};
+use crate::{EndReason, Game, Move, MoveError, Moves, Outcome, PositionError, Rules, Side, game::pick};
 use history::History;
 use key::Key;
 use shakmaty::{CastlingMode, Color, Position as _};
@@ -142,6 +142,10 @@ impl Game for Chess {
         }
     }
 
+    fn random_move(&self, random: u32) -> Option<Move> {
+        self.random_shakmaty(random).map(code::encode)
+    }
+
     fn is_legal(&self, mv: Move) -> bool {
         self.drawn().is_none()
             && self.shakmaty_move(mv).is_some_and(|candidate| self.position.is_legal(candidate))
@@ -196,9 +200,37 @@ impl Game for Chess {
     fn drawing(&self) -> String {
         notation::drawing(&self.position)
     }
+
+    // Codes would only be made to be read again.
+    fn playout(&mut self, max_plies: u32, mut random: impl FnMut() -> u32) -> Option<Outcome> {
+        for _ in 0..max_plies {
+            match self.random_shakmaty(random()) {
+                Some(mv) => self.play_shakmaty(mv),
+                None => break,
+            }
+        }
+        self.outcome()
+    }
+
+    // Counts need no history, and published ones do not know its draws.
+    fn perft(&self, depth: u32) -> u64 {
+        shakmaty::perft(&self.position, depth)
+    }
+
+    fn perft_moves_into(&self, moves: &mut Moves) {
+        moves.extend(self.position.legal_moves().into_iter().map(code::encode));
+    }
 }
 
 impl Chess {
+    fn random_shakmaty(&self, random: u32) -> Option<shakmaty::Move> {
+        if self.drawn().is_some() {
+            return None;
+        }
+        let moves = self.position.legal_moves();
+        moves.get(pick(random, moves.len())).copied()
+    }
+
     fn play_shakmaty(&mut self, mv: shakmaty::Move) {
         let rights = self.position.castles().castling_rights();
         let before = self.key;

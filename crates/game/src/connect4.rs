@@ -1,6 +1,6 @@
 //! Connect Four on a 7x6 board, as two bitboards.
 
-use crate::{EndReason, Game, Move, MoveError, Moves, Outcome, PositionError, Rules, Side};
+use crate::{EndReason, Game, Move, MoveError, Moves, Outcome, PositionError, Rules, Side, game::pick};
 use std::fmt;
 
 const WIDTH: u32 = 7;
@@ -79,6 +79,11 @@ impl Connect4 {
         Ok(Self { own, all })
     }
 
+    /// The cell each column takes next, a bit for every column that is not full.
+    fn open(self) -> u64 {
+        (self.all + BOTTOM) & BOARD
+    }
+
     fn is_full(self) -> bool {
         self.all == BOARD
     }
@@ -105,12 +110,26 @@ impl Game for Connect4 {
         if has_four(self.own ^ self.all) {
             return;
         }
-        let open = (self.all + BOTTOM) & BOARD;
-        for column in 0..WIDTH {
-            if open >> (column * STRIDE) & ((1 << HEIGHT) - 1) != 0 {
-                moves.push(Move(column as u16));
-            }
+        let mut open = self.open();
+        while open != 0 {
+            moves.push(Move((open.trailing_zeros() / STRIDE) as u16));
+            open &= open - 1;
         }
+    }
+
+    fn n_legal_moves(&self) -> usize {
+        if has_four(self.own ^ self.all) { 0 } else { self.open().count_ones() as usize }
+    }
+
+    fn random_move(&self, random: u32) -> Option<Move> {
+        let mut open = self.open();
+        if open == 0 || has_four(self.own ^ self.all) {
+            return None;
+        }
+        for _ in 0..pick(random, open.count_ones() as usize) {
+            open &= open - 1;
+        }
+        Some(Move((open.trailing_zeros() / STRIDE) as u16))
     }
 
     fn is_legal(&self, mv: Move) -> bool {

@@ -1,6 +1,6 @@
 //! The one trait that rules stand behind.
 
-use crate::{EndReason, IllegalMove, Move, MoveError, Moves, Outcome, Rules, Side};
+use crate::{EndReason, IllegalMove, Move, MoveError, Moves, Outcome, Rules, Side, perft};
 use std::fmt;
 
 /// A legal position of one game with the history its rules need.
@@ -16,6 +16,22 @@ pub trait Game: Clone + Eq + fmt::Debug + fmt::Display + Send + Sync + 'static {
 
     /// Appends every legal move, in a fixed order; none once the game is over.
     fn legal_moves_into(&self, moves: &mut Moves);
+
+    /// The number of legal moves.
+    fn n_legal_moves(&self) -> usize {
+        let mut moves = Moves::new();
+        self.legal_moves_into(&mut moves);
+        moves.len()
+    }
+
+    /// A legal move, all equally likely if `random` is an even 32-bit number; none once the game is over.
+    ///
+    /// Games with a cheaper way than listing every move override it.
+    fn random_move(&self, random: u32) -> Option<Move> {
+        let mut moves = Moves::new();
+        self.legal_moves_into(&mut moves);
+        moves.get(pick(random, moves.len())).copied()
+    }
 
     /// Whether `mv` may be played here; `false` for any code that is not a move of this game.
     fn is_legal(&self, mv: Move) -> bool {
@@ -75,6 +91,27 @@ pub trait Game: Clone + Eq + fmt::Debug + fmt::Display + Send + Sync + 'static {
     /// The board as a person wants to see it in a terminal, several lines, newline at the end.
     fn drawing(&self) -> String;
 
+    /// Plays random legal moves, one number of `random` each, until the game ends or `max_plies` are played.
+    fn playout(&mut self, max_plies: u32, mut random: impl FnMut() -> u32) -> Option<Outcome> {
+        for _ in 0..max_plies {
+            match self.random_move(random()) {
+                Some(mv) => self.play_unchecked(mv),
+                None => break,
+            }
+        }
+        self.outcome()
+    }
+
+    /// Move sequences of exactly `depth` plies; see [`crate::perft`].
+    fn perft(&self, depth: u32) -> u64 {
+        perft::count(self, depth)
+    }
+
+    /// The moves [`Game::perft`] counts, which in chess go on after draws by count.
+    fn perft_moves_into(&self, moves: &mut Moves) {
+        self.legal_moves_into(moves);
+    }
+
     /// Plays a move after checking it.
     ///
     /// # Errors
@@ -87,4 +124,9 @@ pub trait Game: Clone + Eq + fmt::Debug + fmt::Display + Send + Sync + 'static {
             Err(IllegalMove { text: format!("code {}", mv.0) })
         }
     }
+}
+
+/// Scales an even 32-bit number to an index below `n` (0 when `n` is 0) without a division.
+pub(crate) fn pick(random: u32, n: usize) -> usize {
+    (u64::from(random) * n as u64 >> 32) as usize
 }

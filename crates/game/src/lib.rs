@@ -25,6 +25,7 @@ mod chess;
 mod connect4;
 mod game;
 mod othello;
+mod perft;
 mod position;
 mod rules;
 mod types;
@@ -33,6 +34,7 @@ pub use chess::Chess;
 pub use connect4::Connect4;
 pub use game::Game;
 pub use othello::Othello;
+pub use perft::{divide, perft};
 pub use position::Position;
 pub use rules::{Rules, UnknownRules};
 /// Tells chess from Chess960 where a [`Chess`] is made.

@@ -94,6 +94,14 @@ impl Game for Position {
         for_game!(self, game => game.legal_moves_into(moves));
     }
 
+    fn n_legal_moves(&self) -> usize {
+        for_game!(self, game => game.n_legal_moves())
+    }
+
+    fn random_move(&self, random: u32) -> Option<Move> {
+        for_game!(self, game => game.random_move(random))
+    }
+
     fn is_legal(&self, mv: Move) -> bool {
         for_game!(self, game => game.is_legal(mv))
     }
@@ -148,6 +156,18 @@ impl Game for Position {
 
     fn drawing(&self) -> String {
         for_game!(self, game => game.drawing())
+    }
+
+    fn playout(&mut self, max_plies: u32, random: impl FnMut() -> u32) -> Option<Outcome> {
+        for_game!(self, game => game.playout(max_plies, random))
+    }
+
+    fn perft(&self, depth: u32) -> u64 {
+        for_game!(self, game => game.perft(depth))
+    }
+
+    fn perft_moves_into(&self, moves: &mut Moves) {
+        for_game!(self, game => game.perft_moves_into(moves));
     }
 
     fn play(&mut self, mv: Move) -> Result<(), IllegalMove> {
