@@ -24,10 +24,12 @@
 mod chess;
 mod connect4;
 mod game;
+mod key;
 mod othello;
 mod perft;
 mod position;
 mod rules;
+mod togyz;
 mod types;
 
 pub use chess::Chess;
@@ -39,4 +41,5 @@ pub use position::Position;
 pub use rules::{Rules, UnknownRules};
 /// Tells chess from Chess960 where a [`Chess`] is made.
 pub use shakmaty::CastlingMode;
+pub use togyz::Togyz;
 pub use types::{EndReason, IllegalMove, Move, MoveError, Moves, Outcome, PositionError, Side};

@@ -2,6 +2,7 @@
 
 mod bits;
 
+use crate::key::fold;
 use crate::{EndReason, Game, Move, MoveError, Moves, Outcome, PositionError, Rules, Side};
 use std::{cmp::Ordering, fmt};
 
@@ -257,12 +258,6 @@ impl Othello {
             _ => '-',
         }
     }
-}
-
-/// The two halves of the product, folded together.
-fn fold(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    (product >> 64) as u64 ^ product as u64
 }
 
 impl fmt::Display for Othello {

@@ -2,7 +2,7 @@
 
 use crate::{
     CastlingMode, Chess, Connect4, EndReason, Game, IllegalMove, Move, MoveError, Moves, Othello, Outcome,
-    PositionError, Rules, Side,
+    PositionError, Rules, Side, Togyz,
 };
 use std::fmt;
 
@@ -15,6 +15,8 @@ pub enum Position {
     Connect4(Connect4),
     /// Othello.
     Othello(Othello),
+    /// Togyz Kumalak.
+    Togyz(Togyz),
 }
 
 /// Runs one expression for whichever game a [`Position`] holds, with `$game` bound to the concrete type's value.
@@ -25,6 +27,7 @@ macro_rules! for_game {
             $crate::Position::Chess($game) => $body,
             $crate::Position::Connect4($game) => $body,
             $crate::Position::Othello($game) => $body,
+            $crate::Position::Togyz($game) => $body,
         }
     };
 }
@@ -38,6 +41,7 @@ impl Position {
             Rules::Chess960 => Self::Chess(Chess::start960(518).expect("518 is below 960")),
             Rules::Connect4 => Self::Connect4(Connect4::default()),
             Rules::Othello => Self::Othello(Othello::default()),
+            Rules::Togyz => Self::Togyz(Togyz::default()),
             _ => unimplemented!(),
         }
     }
@@ -52,6 +56,7 @@ impl Position {
             Rules::Chess960 => Chess::parse(CastlingMode::Chess960, text).map(Self::Chess),
             Rules::Connect4 => Connect4::parse(text).map(Self::Connect4),
             Rules::Othello => Othello::parse(text).map(Self::Othello),
+            Rules::Togyz => Togyz::parse(text).map(Self::Togyz),
             _ => unimplemented!(),
         }
     }
@@ -147,6 +152,7 @@ impl Game for Position {
             Self::Chess(game) => Self::Chess(game.transformed(symmetry)),
             Self::Connect4(game) => Self::Connect4(game.transformed(symmetry)),
             Self::Othello(game) => Self::Othello(game.transformed(symmetry)),
+            Self::Togyz(game) => Self::Togyz(game.transformed(symmetry)),
         }
     }
 
