@@ -1,0 +1,74 @@
+//! When a search has to end before its budget is used up.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// A flag that ends a search from another thread; clones share it.
+#[derive(Clone, Default, Debug)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// A token nobody has cancelled yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks every search that holds this token to end with what it has.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Whether [`Cancel::cancel`] was called.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// The outer limits of one search: a moment and a token. The budget in simulations is part of a search's settings.
+#[derive(Clone, Default, Debug)]
+pub struct Stop {
+    /// The moment to end at; `None` means no limit.
+    pub deadline: Option<Instant>,
+    /// The token that ends the search early.
+    pub cancel: Cancel,
+}
+
+impl Stop {
+    /// No deadline and a token nobody else holds.
+    #[must_use]
+    pub fn never() -> Self {
+        Self::default()
+    }
+
+    /// Ends after `time` from now.
+    #[must_use]
+    pub fn after(time: Duration) -> Self {
+        Self { deadline: Instant::now().checked_add(time), cancel: Cancel::new() }
+    }
+
+    /// Ends when `cancel` is cancelled.
+    #[must_use]
+    pub fn on(cancel: &Cancel) -> Self {
+        Self { deadline: None, cancel: cancel.clone() }
+    }
+
+    /// The same with another token.
+    #[must_use]
+    pub fn with_cancel(mut self, cancel: &Cancel) -> Self {
+        self.cancel = cancel.clone();
+        self
+    }
+
+    /// Whether it is time to end. Reads the clock only when there is a deadline.
+    #[must_use]
+    pub fn is_due(&self) -> bool {
+        self.cancel.is_cancelled() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+}
