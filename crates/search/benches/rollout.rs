@@ -1,5 +1,7 @@
 //! Simulations a second of the rollout search, one core, every game from its start position.
 
+#![allow(missing_docs, reason = "criterion's macros make undocumented items")]
+
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use mavis_game::{Position, Rules};
 use mavis_search::{Stop, rollout};
@@ -7,7 +9,9 @@ use mavis_search::{Stop, rollout};
 fn rollouts(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("rollout");
     group.sample_size(10);
-    for (rules, simulations) in [(Rules::Connect4, 100_000)] {
+    for (rules, simulations) in
+        [(Rules::Connect4, 100_000), (Rules::Othello, 10_000), (Rules::Togyz, 10_000), (Rules::Chess, 1_000)]
+    {
         let position = Position::start(rules);
         let settings = rollout::Settings { simulations, ..Default::default() };
         group.throughput(Throughput::Elements(u64::from(simulations)));

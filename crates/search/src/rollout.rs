@@ -1,11 +1,9 @@
 //! Plain MCTS: UCT, a uniform prior, one random game a simulation. The baseline of paper 001.
 
-mod playout;
 mod tree;
 
 use crate::{Stop, random::Random};
 use mavis_game::{Game, Move, Moves, Outcome, Position, Side, for_game};
-use playout::playout;
 use tree::{ROOT, Tree};
 
 /// Settings of the rollout search.
@@ -24,7 +22,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         // The constant of UCT is √2 for rewards in [0, 1]; kept on our range of [-1, 1] it explores half as much.
-        Self { simulations: 100, c: std::f32::consts::SQRT_2, seed: 0, max_nodes: 1 << 27 }
+        Self { simulations: 100, c: std::f32::consts::SQRT_2, seed: 0, max_nodes: 1 << 26 }
     }
 }
 
@@ -87,7 +85,7 @@ fn simulate<G: Game>(tree: &mut Tree, root: &G, settings: &Settings, random: &mu
         if !tree.has_children(node) {
             // A node is expanded at its second visit: most nodes of a tree are seen once.
             if tree.visits(node) == 0 || tree.len() >= settings.max_nodes as usize {
-                break playout(game, random);
+                break game.playout(u32::MAX, || random.bits());
             }
             moves.clear();
             if game.claimable_draw() {
