@@ -128,5 +128,5 @@ pub trait Game: Clone + Eq + fmt::Debug + fmt::Display + Send + Sync + 'static {
 
 /// Scales an even 32-bit number to an index below `n` (0 when `n` is 0) without a division.
 pub(crate) fn pick(random: u32, n: usize) -> usize {
-    (u64::from(random) * n as u64 >> 32) as usize
+    ((u64::from(random) * n as u64) >> 32) as usize
 }

@@ -24,6 +24,7 @@
 mod chess;
 mod connect4;
 mod game;
+mod hex;
 mod key;
 mod othello;
 mod perft;
@@ -35,6 +36,7 @@ mod types;
 pub use chess::Chess;
 pub use connect4::Connect4;
 pub use game::Game;
+pub use hex::Hex;
 pub use othello::Othello;
 pub use perft::{divide, perft};
 pub use position::Position;

@@ -1,8 +1,8 @@
 //! The sum of all games.
 
 use crate::{
-    CastlingMode, Chess, Connect4, EndReason, Game, IllegalMove, Move, MoveError, Moves, Othello, Outcome,
-    PositionError, Rules, Side, Togyz,
+    CastlingMode, Chess, Connect4, EndReason, Game, Hex, IllegalMove, Move, MoveError, Moves, Othello,
+    Outcome, PositionError, Rules, Side, Togyz,
 };
 use std::fmt;
 
@@ -13,6 +13,8 @@ pub enum Position {
     Chess(Chess),
     /// Connect Four.
     Connect4(Connect4),
+    /// Hex.
+    Hex(Hex),
     /// Othello.
     Othello(Othello),
     /// Togyz Kumalak.
@@ -26,6 +28,7 @@ macro_rules! for_game {
         match $position {
             $crate::Position::Chess($game) => $body,
             $crate::Position::Connect4($game) => $body,
+            $crate::Position::Hex($game) => $body,
             $crate::Position::Othello($game) => $body,
             $crate::Position::Togyz($game) => $body,
         }
@@ -40,9 +43,9 @@ impl Position {
             Rules::Chess => Self::Chess(Chess::default()),
             Rules::Chess960 => Self::Chess(Chess::start960(518).expect("518 is below 960")),
             Rules::Connect4 => Self::Connect4(Connect4::default()),
+            Rules::Hex { size, swap } => Self::Hex(Hex::new(size, swap)),
             Rules::Othello => Self::Othello(Othello::default()),
             Rules::Togyz => Self::Togyz(Togyz::default()),
-            _ => unimplemented!(),
         }
     }
 
@@ -55,9 +58,9 @@ impl Position {
             Rules::Chess => Chess::parse(CastlingMode::Standard, text).map(Self::Chess),
             Rules::Chess960 => Chess::parse(CastlingMode::Chess960, text).map(Self::Chess),
             Rules::Connect4 => Connect4::parse(text).map(Self::Connect4),
+            Rules::Hex { size, swap } => Hex::parse(size, swap, text).map(Self::Hex),
             Rules::Othello => Othello::parse(text).map(Self::Othello),
             Rules::Togyz => Togyz::parse(text).map(Self::Togyz),
-            _ => unimplemented!(),
         }
     }
 
@@ -151,6 +154,7 @@ impl Game for Position {
         match self {
             Self::Chess(game) => Self::Chess(game.transformed(symmetry)),
             Self::Connect4(game) => Self::Connect4(game.transformed(symmetry)),
+            Self::Hex(game) => Self::Hex(game.transformed(symmetry)),
             Self::Othello(game) => Self::Othello(game.transformed(symmetry)),
             Self::Togyz(game) => Self::Togyz(game.transformed(symmetry)),
         }
