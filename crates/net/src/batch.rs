@@ -1,0 +1,318 @@
+//! Sequences of unequal length, flat and without padding, and their attention mask.
+
+use crate::error::NetError;
+
+/// A batch of sequences laid end to end.
+///
+/// The mask is two integers a token, relative to the start of its sequence: token `i` may attend to key `j` of the same
+/// sequence iff `j < prefix_end[i]` or `branch_start[i] <= j <= i`. So one rule serves three layouts:
+///
+/// | layout | `prefix_end` | `branch_start` |
+/// |---|---|---|
+/// | causal | 0 | 0 |
+/// | full attention within a prompt of `P` tokens | `P` for prompt tokens, 0 after | 0 |
+/// | star branch that sees the prompt and itself | `P` | own start |
+///
+/// A token always sees itself. In a [`Decoder`](crate::Decoder) the same indices count from the start of the
+/// session, cached keys first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// Token ids, `[N]`.
+    pub tokens: Vec<u32>,
+    /// Rotary positions, `[N]`; branches of a star share theirs.
+    pub positions: Vec<u32>,
+    /// Visible keys before this index, `[N]`.
+    pub prefix_end: Vec<u32>,
+    /// Visible keys from this index to the token itself, `[N]`.
+    pub branch_start: Vec<u32>,
+    /// Where each sequence starts, and the total at the end: `[n_sequences + 1]`, or empty when there is none.
+    pub starts: Vec<u32>,
+}
+
+impl Batch {
+    /// Number of tokens.
+    pub fn len(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// Whether there are no tokens.
+    pub fn is_empty(&self) -> bool {
+        self.tokens.is_empty()
+    }
+
+    /// Number of sequences.
+    pub fn n_sequences(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
+    /// Token range of a sequence.
+    pub fn sequence(&self, sequence_idx: usize) -> std::ops::Range<usize> {
+        self.starts[sequence_idx] as usize..self.starts[sequence_idx + 1] as usize
+    }
+
+    /// Begins a sequence; tokens follow by [`Batch::push`] or [`Batch::push_branch`].
+    pub fn begin(&mut self) {
+        if self.starts.is_empty() {
+            self.starts.push(0);
+        }
+        self.starts.push(self.tokens.len() as u32);
+    }
+
+    /// Appends one token to the sequence begun last.
+    pub fn push(&mut self, token: BatchToken) {
+        if self.starts.is_empty() {
+            self.begin();
+        }
+        self.tokens.push(token.id);
+        self.positions.push(token.position);
+        self.prefix_end.push(token.prefix_end);
+        self.branch_start.push(token.branch_start);
+        if let Some(end) = self.starts.last_mut() {
+            *end = self.tokens.len() as u32;
+        }
+    }
+
+    /// Appends a whole causal sequence with positions from zero.
+    pub fn push_causal(&mut self, tokens: &[u32]) {
+        self.push_prompted(tokens, 0);
+    }
+
+    /// Appends a sequence whose first `prompt_len` tokens see each other fully; the rest is causal.
+    pub fn push_prompted(&mut self, tokens: &[u32], prompt_len: usize) {
+        self.begin();
+        for (i, &id) in tokens.iter().enumerate() {
+            let prefix_end = if i < prompt_len { prompt_len as u32 } else { 0 };
+            self.push(BatchToken { id, position: i as u32, prefix_end, branch_start: 0 });
+        }
+    }
+
+    /// Appends a branch to the sequence begun last: it sees the first `prefix_len` keys of the sequence and itself, and its positions
+    /// count on from `position`. `cached` is how many keys the sequence already has outside this batch (0 in training).
+    pub fn push_branch(&mut self, tokens: &[u32], prefix_len: usize, position: usize, cached: usize) {
+        let sequence_start = match self.starts.len() {
+            0 | 1 => 0,
+            n => self.starts[n - 2] as usize,
+        };
+        let branch_start = (cached + self.tokens.len() - sequence_start) as u32;
+        for (i, &id) in tokens.iter().enumerate() {
+            let position = (position + i) as u32;
+            self.push(BatchToken { id, position, prefix_end: prefix_len as u32, branch_start });
+        }
+    }
+
+    /// Removes all sequences and keeps the memory.
+    pub fn clear(&mut self) {
+        self.tokens.clear();
+        self.positions.clear();
+        self.prefix_end.clear();
+        self.branch_start.clear();
+        self.starts.clear();
+    }
+
+    /// Checks lengths, ids and mask; `cached` gives the keys each sequence has outside the batch (none for training).
+    ///
+    /// # Errors
+    /// What is wrong, and where.
+    pub fn validate(&self, vocab: usize, cached: impl Fn(usize) -> usize) -> Result<(), NetError> {
+        let n = self.tokens.len();
+        for (what, len) in [
+            ("positions", self.positions.len()),
+            ("prefix_end", self.prefix_end.len()),
+            ("branch_start", self.branch_start.len()),
+        ] {
+            if len != n {
+                return Err(NetError::Length { what, expected: n, got: len });
+            }
+        }
+        let covered = self.starts.first().copied().unwrap_or(0) == 0
+            && self.starts.last().copied().unwrap_or(0) as usize == n
+            && self.starts.is_sorted();
+        if !covered {
+            return Err(NetError::Length {
+                what: "sequence starts",
+                expected: n,
+                got: self.starts.last().copied().unwrap_or(0) as usize,
+            });
+        }
+        if let Some((token_idx, &id)) = self.tokens.iter().enumerate().find(|(_, id)| **id as usize >= vocab)
+        {
+            return Err(NetError::Token { token_idx, id, vocab });
+        }
+        for sequence_idx in 0..self.n_sequences() {
+            let range = self.sequence(sequence_idx);
+            let cached = cached(sequence_idx);
+            let len = cached + range.len();
+            for (i, token_idx) in range.enumerate() {
+                let own = cached + i;
+                if self.prefix_end[token_idx] as usize > len || self.branch_start[token_idx] as usize > own {
+                    return Err(NetError::Mask { token_idx, sequence_len: len });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One token with its place and mask; see [`Batch`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchToken {
+    /// Token id.
+    pub id: u32,
+    /// Rotary position.
+    pub position: u32,
+    /// Keys before this index of the sequence are visible.
+    pub prefix_end: u32,
+    /// Keys from this index of the sequence to the token itself are visible.
+    pub branch_start: u32,
+}
+
+/// The rows of a batch that carry loss, and their targets. The head and the cross-entropy are computed on these rows only.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LossRows {
+    /// Token index in the batch, `[R]`; the row's logits predict what follows that token.
+    pub rows: Vec<u32>,
+    /// Weight in the loss, `[R]`.
+    pub weights: Vec<f32>,
+    /// Kind of row (move, value, state, ...), `[R]`; losses are also reported by kind.
+    pub tags: Vec<u8>,
+    /// Targets of row `r` are entries `target_starts[r]..target_starts[r + 1]`; `[R + 1]`, or empty when there is no row.
+    pub target_starts: Vec<u32>,
+    /// Token ids of the targets.
+    pub target_ids: Vec<u32>,
+    /// Their probabilities; each row sums to one.
+    pub target_probs: Vec<f32>,
+    /// The loss is `sum(weight * cross-entropy) / normalizer`; `None` means the sum of the weights. Ranks that share a batch give
+    /// the sum over all ranks, so that their gradients add up.
+    pub normalizer: Option<f32>,
+}
+
+impl LossRows {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether no row carries loss.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Appends a row with one right answer.
+    pub fn push_hard(&mut self, row: u32, weight: f32, tag: u8, target: u32) {
+        self.push_soft(row, weight, tag, &[(target, 1.0)]);
+    }
+
+    /// Appends a row whose target is a distribution.
+    pub fn push_soft(&mut self, row: u32, weight: f32, tag: u8, targets: &[(u32, f32)]) {
+        if self.target_starts.is_empty() {
+            self.target_starts.push(0);
+        }
+        self.rows.push(row);
+        self.weights.push(weight);
+        self.tags.push(tag);
+        for &(id, prob) in targets {
+            self.target_ids.push(id);
+            self.target_probs.push(prob);
+        }
+        self.target_starts.push(self.target_ids.len() as u32);
+    }
+
+    /// What the weighted sum of cross-entropies is divided by.
+    pub fn normalizer(&self) -> f32 {
+        self.normalizer.unwrap_or_else(|| self.weights.iter().sum())
+    }
+
+    /// Target entries of a row.
+    pub fn targets(&self, row_idx: usize) -> (&[u32], &[f32]) {
+        let range = self.target_starts[row_idx] as usize..self.target_starts[row_idx + 1] as usize;
+        (&self.target_ids[range.clone()], &self.target_probs[range])
+    }
+
+    /// Removes all rows and keeps the memory.
+    pub fn clear(&mut self) {
+        self.rows.clear();
+        self.weights.clear();
+        self.tags.clear();
+        self.target_starts.clear();
+        self.target_ids.clear();
+        self.target_probs.clear();
+        self.normalizer = None;
+    }
+
+    /// Checks lengths, ids, weights and that each distribution sums to one (to 1e-3).
+    ///
+    /// # Errors
+    /// What is wrong, and where.
+    pub fn validate(&self, n_tokens: usize, vocab: usize) -> Result<(), NetError> {
+        let n = self.rows.len();
+        let starts = if n == 0 && self.target_starts.is_empty() { 1 } else { self.target_starts.len() };
+        for (what, expected, got) in [
+            ("loss weights", n, self.weights.len()),
+            ("loss tags", n, self.tags.len()),
+            ("target starts", n + 1, starts),
+            ("target probabilities", self.target_ids.len(), self.target_probs.len()),
+            ("targets", self.target_starts.last().copied().unwrap_or(0) as usize, self.target_ids.len()),
+        ] {
+            if expected != got {
+                return Err(NetError::Length { what, expected, got });
+            }
+        }
+        if let Some(&row) = self.rows.iter().find(|row| **row as usize >= n_tokens) {
+            return Err(NetError::Row { row, n_tokens });
+        }
+        if let Some(&id) = self.target_ids.iter().find(|id| **id as usize >= vocab) {
+            return Err(NetError::Target { id, vocab });
+        }
+        if !self.target_starts.is_sorted() {
+            return Err(NetError::Length { what: "sorted target starts", expected: n + 1, got: starts });
+        }
+        for row_idx in 0..n {
+            let sum: f32 = self.targets(row_idx).1.iter().sum();
+            let bad_weight = !(self.weights[row_idx].is_finite() && self.weights[row_idx] >= 0.0);
+            if bad_weight || (sum - 1.0).abs() > 1e-3 || sum.is_nan() {
+                return Err(NetError::Distribution { row_idx, sum, weight: self.weights[row_idx] });
+            }
+        }
+        let normalizer = self.normalizer();
+        if n > 0 && !(normalizer.is_finite() && normalizer > 0.0) {
+            return Err(NetError::Normalizer { value: normalizer });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_share_positions_and_know_their_start() {
+        let mut batch = Batch::default();
+        batch.push_causal(&[1, 2, 3]);
+        batch.push_prompted(&[4, 5], 2);
+        batch.push_branch(&[6, 7], 2, 2, 0);
+        batch.push_branch(&[8, 9], 2, 2, 0);
+        assert_eq!(batch.starts, [0, 3, 9]);
+        assert_eq!(batch.positions[3..], [0, 1, 2, 3, 2, 3]);
+        assert_eq!(batch.prefix_end[3..], [2, 2, 2, 2, 2, 2]);
+        assert_eq!(batch.branch_start[3..], [0, 0, 2, 2, 4, 4]);
+        batch.validate(10, |_| 0).unwrap();
+        assert!(matches!(batch.validate(9, |_| 0), Err(NetError::Token { token_idx: 8, id: 9, .. })));
+        batch.prefix_end[4] = 7;
+        assert!(matches!(batch.validate(10, |_| 0), Err(NetError::Mask { token_idx: 4, .. })));
+    }
+
+    #[test]
+    fn loss_rows_are_checked() {
+        let mut rows = LossRows::default();
+        rows.validate(0, 10).unwrap();
+        rows.push_hard(2, 1.0, 0, 3);
+        rows.push_soft(3, 0.5, 1, &[(1, 0.25), (2, 0.75)]);
+        rows.validate(4, 10).unwrap();
+        assert_eq!(rows.normalizer(), 1.5);
+        assert!(matches!(rows.validate(3, 10), Err(NetError::Row { row: 3, .. })));
+        assert!(matches!(rows.validate(4, 3), Err(NetError::Target { id: 3, .. })));
+        rows.target_probs[1] = 0.5;
+        assert!(matches!(rows.validate(4, 10), Err(NetError::Distribution { row_idx: 1, .. })));
+    }
+}

@@ -1,0 +1,91 @@
+//! The shape of a decoder.
+
+use serde::{Deserialize, Serialize};
+
+/// Shape of a decoder-only transformer in the Llama layout: RMSNorm before each half-block, rotary positions in the
+/// half-split form (dimension `i` turns with `i + head_dim / 2`), SwiGLU, no biases. With `qk_norm` each head's query and key pass through
+/// an RMSNorm of their own before the rotation, as in Qwen3.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TransformerConfig {
+    /// Rows of the embedding and of the head; ids at or above it are refused. A multiple of 8 (64 is best).
+    pub vocab: usize,
+    /// Width of the residual stream, a multiple of 8 and of `n_heads`.
+    pub d_model: usize,
+    /// Number of blocks (attention and feed-forward).
+    pub n_layers: usize,
+    /// Number of attention heads; keys and values have as many as queries.
+    pub n_heads: usize,
+    /// Width of the feed-forward layer, a multiple of 8.
+    pub d_ff: usize,
+    /// Base of the rotary frequencies.
+    pub rope_theta: f32,
+    /// Added to the mean square in every RMSNorm.
+    pub norm_eps: f32,
+    /// RMSNorm on each head's query and key before the rotation.
+    pub qk_norm: bool,
+    /// The head is the embedding matrix; the layout then has no `lm_head.weight`.
+    pub tied: bool,
+    /// Seed of the initial parameters.
+    pub init_seed: u64,
+}
+
+/// A shape the kernels cannot serve.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("bad network shape: {field} = {value} {requirement}")]
+pub struct ConfigError {
+    /// The offending field.
+    pub field: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What it must be.
+    pub requirement: String,
+}
+
+impl TransformerConfig {
+    /// Width of one head.
+    pub fn head_dim(&self) -> usize {
+        self.d_model / self.n_heads
+    }
+
+    /// Checks the divisibility the kernels rely on.
+    ///
+    /// # Errors
+    /// The first field that is out of range.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let fail = |field, value: String, requirement: &str| {
+            Err(ConfigError { field, value, requirement: requirement.into() })
+        };
+        for (field, value) in [("vocab", self.vocab), ("d_model", self.d_model), ("d_ff", self.d_ff)] {
+            if value == 0 || !value.is_multiple_of(8) {
+                return fail(field, value.to_string(), "must be a positive multiple of 8");
+            }
+        }
+        if self.n_layers == 0 {
+            return fail("n_layers", "0".into(), "must be positive");
+        }
+        if self.n_heads == 0 || !self.d_model.is_multiple_of(self.n_heads) {
+            return fail("n_heads", self.n_heads.to_string(), "must divide d_model");
+        }
+        if !self.head_dim().is_multiple_of(8) {
+            return fail(
+                "n_heads",
+                self.n_heads.to_string(),
+                "must leave heads with a multiple of 8 dimensions",
+            );
+        }
+        if !(self.rope_theta.is_finite() && self.rope_theta > 0.0) {
+            return fail("rope_theta", self.rope_theta.to_string(), "must be positive");
+        }
+        if !(self.norm_eps.is_finite() && self.norm_eps > 0.0) {
+            return fail("norm_eps", self.norm_eps.to_string(), "must be positive");
+        }
+        Ok(())
+    }
+
+    /// Inverse frequencies of the rotation, `[head_dim / 2]`; a pair at position `p` turns by `p * frequency`.
+    pub fn rotary_frequencies(&self) -> Vec<f32> {
+        let head_dim = self.head_dim() as f32;
+        (0..self.head_dim() / 2).map(|i| self.rope_theta.powf(-2.0 * i as f32 / head_dim)).collect()
+    }
+}

@@ -1,0 +1,120 @@
+//! The inference face: sessions that keep the keys and values of a prefix.
+
+use std::ops::Range;
+
+use crate::batch::Batch;
+use crate::config::TransformerConfig;
+use crate::error::NetError;
+
+/// A transformer with fixed parameters that answers with logits.
+///
+/// A session holds the keys and values of the tokens it was extended by. [`extend`](Decoder::extend) runs new tokens of many
+/// sessions in one pass: sequence `s` of the batch extends `sessions[s]`, and its mask counts from the start of the session, cached keys
+/// first (token `i` of the sequence has index `len + i`). Branches that should see a prompt but leave no trace are an extension followed by a
+/// [`truncate`](Decoder::truncate).
+pub trait Decoder: Send {
+    /// The shape.
+    fn config(&self) -> &TransformerConfig;
+
+    /// Opens an empty session.
+    ///
+    /// # Errors
+    /// When the device has no memory left.
+    fn open(&mut self) -> Result<SessionId, NetError>;
+
+    /// Opens a session that begins with the first `len` tokens of another.
+    ///
+    /// # Errors
+    /// When there is no such session, it is shorter, or the device has no memory left.
+    fn fork(&mut self, session: SessionId, len: usize) -> Result<SessionId, NetError>;
+
+    /// Closes a session and frees its memory; closing one that is not open does nothing.
+    fn close(&mut self, session: SessionId);
+
+    /// Number of cached tokens.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    fn session_len(&self, session: SessionId) -> Result<usize, NetError>;
+
+    /// Forgets all tokens from `len` on.
+    ///
+    /// # Errors
+    /// When there is no such session or it is shorter.
+    fn truncate(&mut self, session: SessionId, len: usize) -> Result<(), NetError>;
+
+    /// Runs new tokens and keeps their keys and values; sessions must be distinct. On an error no session is changed.
+    ///
+    /// # Errors
+    /// Unknown or repeated sessions, a batch or rows that do not validate, a device failure.
+    fn extend(&mut self, sessions: &[SessionId], batch: &Batch, want: &Want) -> Result<Logits, NetError>;
+
+    /// One pass without sessions.
+    ///
+    /// # Errors
+    /// A batch or rows that do not validate, a device failure.
+    fn logits(&mut self, batch: &Batch, want: &Want) -> Result<Logits, NetError>;
+}
+
+/// Name of an open session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(pub u64);
+
+/// Which logits are wanted; the head is computed for these only.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Want {
+    /// Token indices in the batch.
+    pub rows: Vec<u32>,
+    /// Range of the vocabulary, such as the value tokens; `None` means all of it.
+    pub columns: Option<Range<u32>>,
+}
+
+impl Want {
+    /// All columns of some rows.
+    pub fn rows(rows: impl Into<Vec<u32>>) -> Self {
+        Self { rows: rows.into(), columns: None }
+    }
+
+    /// The logits after the last token of each sequence.
+    pub fn last(batch: &Batch) -> Self {
+        Self::rows(batch.starts.iter().skip(1).map(|end| end.saturating_sub(1)).collect::<Vec<_>>())
+    }
+
+    /// The columns as a range of ids.
+    ///
+    /// # Errors
+    /// When rows or columns are out of range.
+    pub fn validate(&self, n_tokens: usize, vocab: usize) -> Result<Range<usize>, NetError> {
+        if let Some(&row) = self.rows.iter().find(|row| **row as usize >= n_tokens) {
+            return Err(NetError::Row { row, n_tokens });
+        }
+        match &self.columns {
+            None => Ok(0..vocab),
+            Some(range) if range.start <= range.end && range.end as usize <= vocab => {
+                Ok(range.start as usize..range.end as usize)
+            }
+            Some(range) => Err(NetError::Target { id: range.end, vocab }),
+        }
+    }
+}
+
+/// Logits, `[n_rows, n_columns]`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Logits {
+    /// Row-major values.
+    pub values: Vec<f32>,
+    /// Columns of a row: the vocabulary, or the range that was asked for.
+    pub n_columns: usize,
+}
+
+impl Logits {
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        self.values.len().checked_div(self.n_columns).unwrap_or(0)
+    }
+
+    /// Logits of the row asked for in that place.
+    pub fn row(&self, row_idx: usize) -> &[f32] {
+        &self.values[row_idx * self.n_columns..(row_idx + 1) * self.n_columns]
+    }
+}

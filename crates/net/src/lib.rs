@@ -1,0 +1,59 @@
+//! Networks on one flat parameter buffer: the numeric core of Mavis.
+//!
+//! All parameters of a network lie in one `Vec<f32>`, all gradients in another of the same [`Layout`]; so do moments and the running
+//! average. An optimizer, an all-reduce or a checkpoint is then a loop over one buffer, and a new network is a list of tensors
+//! and a pass over them. There is no graph and no automatic differentiation: each kernel has a forward and a backward, written by hand
+//! and checked against finite differences.
+//!
+//! The transformer is one shape, [`TransformerConfig`] (Llama's), behind two faces: [`Trainer`] (losses, gradients, updates) and [`Decoder`] (logits, sessions
+//! with cached keys and values). Both take a [`Batch`]: sequences of unequal length, end to end, with a mask of two integers a token that covers
+//! causal attention, full attention over a prompt, and star branches. [`LossRows`] says which rows are trained and on which distributions.
+//!
+//! What the tokens mean is not known here; crate `model` builds batches and reads logits.
+//!
+//! ```
+//! use mavis_net::{Batch, Layout, LossRows, TransformerConfig};
+//!
+//! let config = TransformerConfig {
+//!     vocab: 64, d_model: 32, n_layers: 2, n_heads: 2, d_ff: 64, rope_theta: 10_000.0, norm_eps: 1e-5,
+//!     qk_norm: true, tied: false, init_seed: 1,
+//! };
+//! let layout = Layout::transformer(&config)?;
+//! assert_eq!(layout.tensor("model.layers.1.mlp.up_proj.weight").unwrap().shape, [64, 32]);
+//!
+//! // A prompt of three tokens seen in full, and two branches that see it but not each other.
+//! let mut batch = Batch::default();
+//! batch.push_prompted(&[5, 6, 7], 3);
+//! batch.push_branch(&[8, 9], 3, 3, 0);
+//! batch.push_branch(&[10, 11], 3, 3, 0);
+//! // After the prompt either branch may come; then each has one right answer.
+//! let mut rows = LossRows::default();
+//! rows.push_soft(2, 1.0, 0, &[(8, 0.5), (10, 0.5)]);
+//! rows.push_hard(3, 1.0, 1, 9);
+//! rows.push_hard(5, 1.0, 1, 11);
+//! batch.validate(config.vocab, |_| 0)?;
+//! rows.validate(batch.len(), config.vocab)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod all_reduce;
+mod batch;
+mod config;
+mod decoder;
+mod error;
+mod layout;
+mod optimizer;
+mod trainer;
+
+pub use all_reduce::{AllReduce, AllReduceError, ThreadRank};
+pub use batch::{Batch, BatchToken, LossRows};
+pub use config::{ConfigError, TransformerConfig};
+pub use decoder::{Decoder, Logits, SessionId, Want};
+pub use error::NetError;
+pub use layout::{
+    ALIGN, LayerOffsets, Layout, TensorRole, TensorSpec, TransformerOffsets, initial_parameters,
+};
+pub use optimizer::{Algorithm, NEWTON_SCHULZ, NEWTON_SCHULZ_ROUNDS, OptimizerSettings, muon_factor};
+pub use trainer::{
+    LossReport, StepReport, StepSettings, TagLoss, TrainState, Trainer, UpdateReport, Weights,
+};
