@@ -53,7 +53,8 @@ impl Chess {
     /// Reads FEN, X-FEN or Shredder-FEN; missing fields take their defaults.
     ///
     /// # Errors
-    /// When the text is malformed or the position cannot occur.
+    /// When the text is malformed or breaks a rule: kings, pawns on a back rank, castling rights, en passant, the wrong
+    /// side in check.
     pub fn parse(mode: CastlingMode, text: &str) -> Result<Self, PositionError> {
         notation::parse_position(mode, text).map(Self::from_position)
     }
