@@ -1,0 +1,9 @@
+//! The little statistics and linear algebra that ratings, tests and metrics need.
+
+mod matrix;
+mod normal;
+mod proportion;
+
+pub(crate) use matrix::{Cholesky, Matrix, solve};
+pub use normal::{cumulative_normal, normal_quantile, student_quantile};
+pub use proportion::{Estimate, mean_estimate, wilson};

@@ -1,0 +1,86 @@
+//! Values with a 95 % interval.
+
+use super::{normal_quantile, student_quantile};
+
+/// A value with the interval that covers the truth 95 times in 100.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Estimate {
+    /// The point estimate.
+    pub value: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+}
+
+impl Estimate {
+    /// The interval `value ± margin`.
+    #[must_use]
+    pub fn symmetric(value: f64, margin: f64) -> Self {
+        Self { value, low: value - margin, high: value + margin }
+    }
+
+    /// Half the width of the interval.
+    #[must_use]
+    pub fn margin(&self) -> f64 {
+        0.5 * (self.high - self.low)
+    }
+
+    /// Whether the interval holds `truth`.
+    #[must_use]
+    pub fn covers(&self, truth: f64) -> bool {
+        self.low <= truth && truth <= self.high
+    }
+}
+
+/// A share `hits / n` with Wilson's interval, which stays inside 0 to 1 and works at the ends; `None` when `n` is 0.
+#[must_use]
+pub fn wilson(hits: u64, n: u64) -> Option<Estimate> {
+    if n == 0 {
+        return None;
+    }
+    let (hits, n) = (hits as f64, n as f64);
+    let z2 = normal_quantile(0.975).powi(2);
+    let p = hits / n;
+    let center = (hits + 0.5 * z2) / (n + z2);
+    let margin = (z2 * (p * (1.0 - p) * n + 0.25 * z2)).sqrt() / (n + z2);
+    Some(Estimate { value: p, low: (center - margin).max(0.0), high: (center + margin).min(1.0) })
+}
+
+/// The mean of a sample with Student's interval; `None` for an empty sample, infinite ends for a single value.
+#[must_use]
+pub fn mean_estimate(sample: &[f64]) -> Option<Estimate> {
+    if sample.is_empty() {
+        return None;
+    }
+    let n = sample.len() as f64;
+    let mean = sample.iter().sum::<f64>() / n;
+    if sample.len() == 1 {
+        return Some(Estimate { value: mean, low: f64::NEG_INFINITY, high: f64::INFINITY });
+    }
+    let variance = sample.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    Some(Estimate::symmetric(mean, student_quantile(0.975, n - 1.0) * (variance / n).sqrt()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wilson_at_the_ends_and_inside() {
+        let none = wilson(0, 20).expect("n > 0");
+        assert_eq!((none.value, none.low), (0.0, 0.0));
+        assert!((none.high - 0.1611).abs() < 1e-4);
+        let some = wilson(15, 50).expect("n > 0");
+        assert!((some.low - 0.1910).abs() < 1e-4 && (some.high - 0.4375).abs() < 1e-4);
+        assert!(wilson(0, 0).is_none());
+    }
+
+    #[test]
+    fn mean_has_students_interval() {
+        let estimate = mean_estimate(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).expect("not empty");
+        assert!((estimate.value - 3.5).abs() < 1e-12);
+        assert!((estimate.margin() - 2.571 * (3.5_f64 / 6.0).sqrt()).abs() < 1e-2);
+        assert!(mean_estimate(&[]).is_none());
+    }
+}
