@@ -1,0 +1,44 @@
+//! One module a command.
+
+mod perft;
+mod play;
+mod show;
+
+use clap::Subcommand;
+use std::io::Write;
+
+pub(crate) use play::main_job;
+
+/// What the user asked for.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Perft(perft::Perft),
+    Show(show::Show),
+    Play(play::Play),
+}
+
+impl Command {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        match self {
+            Self::Perft(command) => command.run(),
+            Self::Show(command) => command.run(),
+            Self::Play(command) => command.run(),
+        }
+    }
+}
+
+/// Writes an answer to stdout, where only answers go.
+fn answer(text: &str) -> anyhow::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        stdout.write_all(b"\n")?;
+    }
+    stdout.flush()?;
+    Ok(())
+}
+
+/// Writes an answer as one line of JSON.
+fn answer_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    answer(&serde_json::to_string(value)?)
+}

@@ -1,0 +1,189 @@
+//! `mavis play`: one game between two players; also the job of `mavis` alone.
+
+use super::{answer, answer_json};
+use crate::{
+    input::{BadInput, OrBadInput, Place},
+    registry,
+};
+use clap::Args;
+use mavis_game::{Game, Position};
+use mavis_play::{GameRecord, MoveRecord, PlayerSpec, Referee, TimeControl, referee::Observer};
+use serde::Serialize;
+use std::{
+    io::{IsTerminal, Write},
+    time::Duration,
+};
+
+/// Plays one game between two players.
+///
+/// Example: mavis play --game connect4 --first human --second mcts:sims=20000
+#[derive(Args)]
+#[command(after_long_help = registry::help())]
+pub(crate) struct Play {
+    #[command(flatten)]
+    place: Place,
+    /// The player who moves first from the start position (White in chess)
+    #[arg(long)]
+    first: String,
+    /// The other player
+    #[arg(long)]
+    second: String,
+    /// Makes the game repeat exactly
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Clock of each player: seconds, or seconds+increment
+    #[arg(long)]
+    clock: Option<TimeControl>,
+    /// Seconds a move for both players
+    #[arg(long)]
+    movetime: Option<f64>,
+    /// Ends the game as a draw after so many plies
+    #[arg(long)]
+    max_plies: Option<u32>,
+    /// Plays on where a draw could be claimed (threefold repetition, fifty moves)
+    #[arg(long)]
+    no_claims: bool,
+    /// Only the moves and the result, no boards
+    #[arg(long)]
+    quiet: bool,
+    /// The whole game as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Play {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let start = self.place.position()?;
+        let registry = registry::players();
+        let build = |text: &str, seed| -> Result<_, BadInput> {
+            let spec: PlayerSpec = text.parse().or_bad_input()?;
+            registry.build(&spec, seed).or_bad_input()
+        };
+        // Two players of one kind must not mirror each other, so their seeds differ.
+        let mut first = build(&self.first, self.seed.wrapping_mul(2))?;
+        let mut second = build(&self.second, self.seed.wrapping_mul(2).wrapping_add(1))?;
+        let mut referee = Referee {
+            time_control: self.clock,
+            claim_draws: !self.no_claims,
+            max_plies: self.max_plies,
+            ..Referee::default()
+        };
+        if let Some(seconds) = self.movetime {
+            let time = Duration::try_from_secs_f64(seconds)
+                .map_err(|_| BadInput::new(format!("bad --movetime '{seconds}'")))?;
+            referee.limits.iter_mut().for_each(|limit| limit.time = Some(time));
+        }
+        let mut watch = Watch { boards: !self.quiet && !self.json, json: self.json, failed: None };
+        if watch.boards {
+            answer(&start.drawing())?;
+        }
+        let record = referee.play_observed(&start, [&mut *first, &mut *second], &mut watch);
+        if let Some(error) = watch.failed {
+            return Err(error);
+        }
+        let names = [first.name(), second.name()];
+        if self.json { answer_json(&Played::new(&record, names)) } else { print_result(&record, &names) }
+    }
+}
+
+/// Prints each move as it is played.
+struct Watch {
+    boards: bool,
+    json: bool,
+    failed: Option<anyhow::Error>,
+}
+
+impl Observer for Watch {
+    fn moved(&mut self, made: &MoveRecord, position: &Position) -> Option<mavis_play::Verdict> {
+        if self.json || self.failed.is_some() {
+            return None;
+        }
+        let value = made.thought.value.map(|value| format!("  ({:.1} %)", 100.0 * value)).unwrap_or_default();
+        let mut text = format!("{}. {}{value}\n", position.ply(), made.text);
+        if self.boards {
+            text.push_str(&position.drawing());
+        }
+        self.failed = answer(&text).err();
+        None
+    }
+}
+
+fn print_result(record: &GameRecord, names: &[String; 2]) -> anyhow::Result<()> {
+    let moves: Vec<&str> = record.moves.iter().map(|made| made.text.as_str()).collect();
+    let result = record
+        .verdict
+        .as_ref()
+        .map_or_else(|| "*".to_owned(), |verdict| format!("{} ({})", verdict.outcome, verdict.termination));
+    answer(&format!("{} - {}: {result}\nmoves: {}\n", names[0], names[1], moves.join(" ")))
+}
+
+#[derive(Serialize)]
+struct Played {
+    game: String,
+    start: String,
+    first: String,
+    second: String,
+    moves: Vec<PlayedMove>,
+    end: String,
+    result: Option<&'static str>,
+    termination: Option<String>,
+}
+
+#[derive(Serialize)]
+struct PlayedMove {
+    r#move: String,
+    value: Option<f32>,
+    seconds: f64,
+}
+
+impl Played {
+    fn new(record: &GameRecord, [first, second]: [String; 2]) -> Self {
+        Self {
+            game: record.start.rules().to_string(),
+            start: record.start.to_string(),
+            first,
+            second,
+            moves: record
+                .moves
+                .iter()
+                .map(|made| PlayedMove {
+                    r#move: made.text.clone(),
+                    value: made.thought.value,
+                    seconds: made.time.as_secs_f64(),
+                })
+                .collect(),
+            end: record.end.to_string(),
+            result: record.verdict.as_ref().map(|verdict| verdict.outcome.as_str()),
+            termination: record.verdict.as_ref().map(|verdict| verdict.termination.to_string()),
+        }
+    }
+}
+
+/// What `mavis` does without a command: a game against the strongest player, or of that player against itself when
+/// nobody is at a terminal.
+pub(crate) fn main_job() -> anyhow::Result<()> {
+    let person = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let strongest = "mcts:sims=20000".to_owned();
+    let first = if person { "human".to_owned() } else { strongest.clone() };
+    if person {
+        writeln!(
+            std::io::stderr(),
+            "Connect Four against {strongest}. You are x and begin; a move is a column, 1 to 7.\n\
+             Other games and players: mavis play --help"
+        )?;
+    }
+    Play {
+        place: Place { game: "connect4".to_owned(), position: None },
+        first,
+        second: strongest,
+        seed: 0,
+        clock: None,
+        movetime: None,
+        max_plies: None,
+        no_claims: false,
+        quiet: false,
+        json: false,
+    }
+    .run()?;
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! Arguments shared by the commands, and the error that means "your input".
+
+use clap::Args;
+use mavis_game::{Position, Rules};
+use std::fmt;
+
+/// Input that cannot be used; the program ends with exit code 2.
+#[derive(Debug)]
+pub(crate) struct BadInput(String);
+
+impl BadInput {
+    pub(crate) fn new(reason: impl fmt::Display) -> Self {
+        Self(reason.to_string())
+    }
+}
+
+impl fmt::Display for BadInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadInput {}
+
+/// Marks the error of a result as the user's.
+pub(crate) trait OrBadInput<T> {
+    fn or_bad_input(self) -> Result<T, BadInput>;
+}
+
+impl<T, E: fmt::Display> OrBadInput<T> for Result<T, E> {
+    fn or_bad_input(self) -> Result<T, BadInput> {
+        self.map_err(BadInput::new)
+    }
+}
+
+/// Which game, and from where.
+#[derive(Args, Clone)]
+pub(crate) struct Place {
+    /// chess, chess960, connect4, hex (hex:size=13, hex:swap), othello or togyz
+    #[arg(long)]
+    pub(crate) game: String,
+    /// Position text (a FEN for chess); the start position if absent
+    #[arg(long)]
+    pub(crate) position: Option<String>,
+}
+
+impl Place {
+    pub(crate) fn rules(&self) -> Result<Rules, BadInput> {
+        self.game.parse().or_bad_input()
+    }
+
+    pub(crate) fn position(&self) -> Result<Position, BadInput> {
+        let rules = self.rules()?;
+        match &self.position {
+            Some(text) => Position::parse(rules, text).or_bad_input(),
+            None => Ok(Position::start(rules)),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The `mavis` binary: arguments in, answers on stdout, everything else on stderr.
+//!
+//! Only this crate reads arguments, settings and the environment. Parsing does nothing else; each command then checks
+//! its input and acts. Bad input ends with one line on stderr and exit code 2, any other failure with code 1.
+
+mod commands;
+mod human;
+mod input;
+mod registry;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Plans in board games with language models.
+///
+/// Without a command it plays a game in the terminal against the strongest player there is.
+#[derive(Parser)]
+#[command(name = "mavis", version, arg_required_else_help = false)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<commands::Command>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result = match arguments.command {
+        Some(command) => command.run(),
+        None => commands::main_job(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // A closed pipe (`mavis ... | head`) is the reader's choice, not a failure.
+            if error.chain().any(|cause| {
+                cause
+                    .downcast_ref::<std::io::Error>()
+                    .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+            }) {
+                return ExitCode::SUCCESS;
+            }
+            let line: Vec<String> = error.chain().map(ToString::to_string).collect();
+            #[expect(clippy::print_stderr, reason = "the one place where a failed command speaks")]
+            {
+                eprintln!("mavis: {}", line.join(": "));
+            }
+            if error.is::<input::BadInput>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Clocks and time controls.
+
+use std::{fmt, str::FromStr, time::Duration};
+
+/// Time left on both clocks as one player sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// The mover's time.
+    pub own: Duration,
+    /// The opponent's time.
+    pub other: Duration,
+    /// Added to the mover's clock after each move.
+    pub increment: Duration,
+    /// Added to the opponent's clock after each move.
+    pub other_increment: Duration,
+    /// Moves to the next time control, if there is one.
+    pub moves_to_go: Option<u32>,
+}
+
+impl Clock {
+    /// The share of the clock to spend on this move, `overhead` kept in reserve.
+    #[must_use]
+    pub fn share(&self, overhead: Duration) -> Duration {
+        let usable = self.own.saturating_sub(overhead);
+        let moves = self.moves_to_go.map_or(30, |moves| moves.clamp(1, 50));
+        // Never the whole clock, even with one move to go: the overhead is an estimate.
+        let cap = usable * 4 / 5;
+        (usable / moves + self.increment * 3 / 4).min(cap)
+    }
+}
+
+/// How much time a game gives each player: `60+0.6` (seconds and increment) or `60` alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeControl {
+    /// Time at the start.
+    pub base: Duration,
+    /// Added after each move.
+    pub increment: Duration,
+}
+
+impl fmt::Display for TimeControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+{}", self.base.as_secs_f64(), self.increment.as_secs_f64())
+    }
+}
+
+impl FromStr for TimeControl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (base, increment) = text.split_once('+').unwrap_or((text, "0"));
+        let seconds =
+            |part: &str| {
+                part.trim().parse::<f64>().ok().and_then(|s| Duration::try_from_secs_f64(s).ok()).ok_or_else(
+                    || format!("bad time control '{text}' (expected SECONDS or SECONDS+INCREMENT)"),
+                )
+            };
+        Ok(Self { base: seconds(base)?, increment: seconds(increment)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clock(own_ms: u64, increment_ms: u64, moves_to_go: Option<u32>) -> Clock {
+        Clock {
+            own: Duration::from_millis(own_ms),
+            other: Duration::ZERO,
+            increment: Duration::from_millis(increment_ms),
+            other_increment: Duration::ZERO,
+            moves_to_go,
+        }
+    }
+
+    #[test]
+    fn a_share_never_exceeds_the_clock() {
+        for own in [0, 1, 5, 50, 1_000, 100_000] {
+            for moves in [None, Some(1), Some(40)] {
+                let share = clock(own, 10_000, moves).share(Duration::from_millis(30));
+                assert!(share <= Duration::from_millis(own.saturating_sub(30)), "{own} {moves:?} {share:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn time_controls_read_and_print() {
+        let control: TimeControl = "1+0.01".parse().unwrap();
+        assert_eq!(control.increment, Duration::from_millis(10));
+        assert_eq!(control.to_string().parse::<TimeControl>(), Ok(control));
+        assert!("x".parse::<TimeControl>().is_err());
+        assert!("-1".parse::<TimeControl>().is_err());
+    }
+}

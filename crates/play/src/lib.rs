@@ -1,0 +1,34 @@
+//! Players, the line that names one, and the referee of one game.
+//!
+//! A [`Player`] answers a [`Turn`] (game so far, limit, stop token) with a [`Choice`]. It is plain blocking code: a
+//! game runs on its own thread, and players that share a model meet in the evaluator's batches. A player is written
+//! on one line, `mcts:sims=100`, read as a [`PlayerSpec`] and built by a [`Registry`] which the binary fills, so that
+//! this crate knows none of the heavier players by name.
+//! The [`referee`] plays one game between two of them: it keeps the clock, refuses illegal moves, takes claimable
+//! draws, and always returns a [`GameRecord`], whatever a player does.
+//!
+//! ```
+//! use mavis_game::{Position, Rules};
+//! use mavis_play::{Referee, Registry};
+//!
+//! let registry = Registry::basic();
+//! let mut first = registry.build(&"lookahead:2".parse()?, 1)?;
+//! let mut second = registry.build(&"random".parse()?, 2)?;
+//! let record = Referee::default().play(&Position::start(Rules::Connect4), [&mut *first, &mut *second]);
+//! assert!(record.verdict.is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod clock;
+mod player;
+mod players;
+pub mod referee;
+mod registry;
+mod spec;
+
+pub use clock::{Clock, TimeControl};
+pub use player::{Choice, Limit, Player, PlayerError, Stop, Thought, Turn};
+pub use players::{Lookahead, RandomPlayer};
+pub use referee::{GameRecord, MoveRecord, Referee, Termination, Verdict};
+pub use registry::{Build, BuildError, Key, Kind, Registry};
+pub use spec::{Options, PlayerSpec, SpecError};

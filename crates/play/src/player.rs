@@ -1,0 +1,155 @@
+//! The player trait and what passes through it.
+
+use mavis_game::{Move, Position, Rules};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// Someone who makes a move under a limit.
+pub trait Player: Send {
+    /// A short name for tables and boards.
+    fn name(&self) -> String;
+
+    /// Told once before each game; what was learned from the last one should be forgotten.
+    fn new_game(&mut self, rules: Rules) {
+        let _ = rules;
+    }
+
+    /// Chooses a move in `turn.position`, which has at least one legal move.
+    ///
+    /// The player should return soon after `turn.stop` is raised or the limit is reached.
+    ///
+    /// # Errors
+    /// When no move can be made at all: a dead engine, a missing model. The referee then ends the game with a reason.
+    fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError>;
+}
+
+/// Everything a player may look at for one move.
+pub struct Turn<'a> {
+    /// Where the game started.
+    pub start: &'a Position,
+    /// The moves played since.
+    pub moves: &'a [Move],
+    /// The position to move in, its history included.
+    pub position: &'a Position,
+    /// How much may be spent.
+    pub limit: Limit,
+    /// Raised from outside to end the search early.
+    pub stop: Stop,
+    /// Takes intermediate results; a search never prints.
+    pub sink: &'a mut dyn FnMut(&Thought),
+}
+
+/// What may be spent on one move; several limits hold together, none at all means the player's own default.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Limit {
+    /// Wall-clock time for this move.
+    pub time: Option<Duration>,
+    /// Positions searched.
+    pub nodes: Option<u64>,
+    /// Plies of depth.
+    pub depth: Option<u32>,
+    /// Time left on both clocks, for players that manage their own time.
+    pub clock: Option<crate::Clock>,
+}
+
+impl Limit {
+    /// The moment by which a move must be out, if time is limited. `overhead` is kept in reserve.
+    ///
+    /// With a clock, a fixed share of the remaining time is spent: a thirtieth (or an even split when the number of
+    /// moves to the next control is known) plus most of the increment, and never more than what is left.
+    #[must_use]
+    pub fn deadline(&self, now: Instant, overhead: Duration) -> Option<Instant> {
+        let by_clock = self.clock.as_ref().map(|clock| clock.share(overhead));
+        let by_time = self.time.map(|time| time.saturating_sub(overhead.min(time / 2)));
+        match (by_time, by_clock) {
+            (Some(a), Some(b)) => Some(now + a.min(b)),
+            (a, b) => a.or(b).map(|time| now + time),
+        }
+    }
+}
+
+/// A cloneable flag that asks a search to end.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Asks for the end.
+    pub fn raise(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the end was asked for.
+    #[must_use]
+    pub fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// The flag itself, for searches that know only atomics.
+    #[must_use]
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+}
+
+/// An intermediate result of a search.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Thought {
+    /// Depth in plies, where that means something.
+    pub depth: u32,
+    /// Rank among several lines, 1 the best.
+    pub rank: u32,
+    /// Win probability of the side to move, 0 to 1.
+    pub value: Option<f32>,
+    /// Score in centipawns from the side to move, where the player thinks in them.
+    pub centipawns: Option<i32>,
+    /// Positions or simulations so far.
+    pub nodes: u64,
+    /// The line the search expects.
+    pub line: Vec<Move>,
+    /// Anything else worth a line.
+    pub note: Option<String>,
+}
+
+/// A player's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The move to play.
+    pub mv: Move,
+    /// The last thing the player thought, for annotations in records.
+    pub thought: Thought,
+}
+
+impl Choice {
+    /// A move without an opinion.
+    #[must_use]
+    pub fn plain(mv: Move) -> Self {
+        Self { mv, thought: Thought::default() }
+    }
+}
+
+/// Why a player could not move.
+#[derive(Debug, thiserror::Error)]
+pub enum PlayerError {
+    /// It gave up the game.
+    #[error("resigns")]
+    Resign,
+    /// It does not play this game.
+    #[error("{player} does not play {game}")]
+    Unsupported {
+        /// The player's name.
+        player: String,
+        /// The game's name.
+        game: String,
+    },
+    /// Its process, server or model failed.
+    #[error("{0}")]
+    Failed(String),
+    /// It was stopped before it could decide.
+    #[error("stopped")]
+    Stopped,
+}

@@ -1,0 +1,193 @@
+//! From a spec to a player, through a table that the binary fills.
+
+use crate::{Lookahead, Options, Player, PlayerSpec, RandomPlayer};
+
+/// Builds a player from its spec and a seed.
+pub type Build = Box<dyn Fn(&mut Options<'_>, u64) -> Result<Box<dyn Player>, BuildError> + Send + Sync>;
+
+/// One option of a kind of player, for help and for "did you mean".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Its name; `argument` is the bare first item.
+    pub name: String,
+    /// What it does, with its default.
+    pub help: String,
+}
+
+/// One kind of player.
+pub struct Kind {
+    /// The word before the colon.
+    pub name: &'static str,
+    /// One line for help.
+    pub help: &'static str,
+    /// Its options.
+    pub keys: Vec<Key>,
+    /// Whether options not in `keys` are passed on instead of refused (a child engine's own options).
+    pub open: bool,
+    /// Makes one.
+    pub build: Build,
+}
+
+/// A spec that builds no player.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum BuildError {
+    /// No such kind.
+    #[error("unknown player '{kind}'{}", hint(.suggestion))]
+    Kind {
+        /// The offending word.
+        kind: String,
+        /// A known word close to it, or the list of all.
+        suggestion: String,
+    },
+    /// No such option.
+    #[error("player '{player}' has no option '{key}'{}", hint(.suggestion))]
+    Key {
+        /// The kind of player.
+        player: String,
+        /// The offending key.
+        key: String,
+        /// A known key close to it, or the list of all.
+        suggestion: String,
+    },
+    /// A value that does not parse or is out of range.
+    #[error("bad value '{value}' for {key} of player '{player}'")]
+    Value {
+        /// The kind of player.
+        player: String,
+        /// The key.
+        key: String,
+        /// The offending value.
+        value: String,
+    },
+    /// What the player needs is not there: an engine, a model file.
+    #[error("player '{player}': {reason}")]
+    Unavailable {
+        /// The kind of player.
+        player: String,
+        /// What is missing and how to get it.
+        reason: String,
+    },
+}
+
+fn hint(suggestion: &str) -> String {
+    if suggestion.is_empty() { String::new() } else { format!(" ({suggestion})") }
+}
+
+/// The known kinds of player.
+#[derive(Default)]
+pub struct Registry {
+    kinds: Vec<Kind>,
+}
+
+impl Registry {
+    /// The players that need nothing but the rules.
+    #[must_use]
+    pub fn basic() -> Self {
+        let mut registry = Self::default();
+        registry.add(Kind {
+            name: "random",
+            help: "a random legal move",
+            keys: Vec::new(),
+            open: false,
+            build: Box::new(|_, seed| Ok(Box::new(RandomPlayer::new(seed)))),
+        });
+        registry.add(Kind {
+            name: "lookahead",
+            help: "scans 1, 2 or 3 plies fully for wins and losses, else random",
+            keys: vec![Key { name: "argument".to_owned(), help: "plies, 1 to 3 (default 1)".to_owned() }],
+            open: false,
+            build: Box::new(|options, seed| {
+                let plies = options.argument::<u32>()?.unwrap_or(1);
+                Lookahead::new(plies, seed).map(|player| Box::new(player) as Box<dyn Player>).ok_or_else(
+                    || BuildError::Value {
+                        player: "lookahead".to_owned(),
+                        key: "argument".to_owned(),
+                        value: plies.to_string(),
+                    },
+                )
+            }),
+        });
+        registry
+    }
+
+    /// Adds a kind; a kind of the same name is replaced.
+    pub fn add(&mut self, kind: Kind) {
+        self.kinds.retain(|known| known.name != kind.name);
+        self.kinds.push(kind);
+    }
+
+    /// All kinds, for help.
+    #[must_use]
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    /// Builds the player a spec names.
+    ///
+    /// # Errors
+    /// When the kind or an option is unknown, a value is bad, or something the player needs is missing.
+    pub fn build(&self, spec: &PlayerSpec, seed: u64) -> Result<Box<dyn Player>, BuildError> {
+        (self.check(spec)?.build)(&mut Options::new(spec), seed)
+    }
+
+    /// Checks kind and keys without building anything.
+    ///
+    /// # Errors
+    /// When the kind or an option is unknown.
+    pub fn check(&self, spec: &PlayerSpec) -> Result<&Kind, BuildError> {
+        let kind = self.kinds.iter().find(|kind| kind.name == spec.kind).ok_or_else(|| BuildError::Kind {
+            kind: spec.kind.clone(),
+            suggestion: suggest(&spec.kind, self.kinds.iter().map(|kind| kind.name)),
+        })?;
+        let given = spec.argument.iter().map(|_| "argument").chain(spec.options.keys().map(String::as_str));
+        for key in given.filter(|key| !kind.open || *key == "argument") {
+            if !kind.keys.iter().any(|known| known.name == key) {
+                return Err(BuildError::Key {
+                    player: spec.kind.clone(),
+                    key: if key == "argument" {
+                        spec.argument.clone().unwrap_or_default()
+                    } else {
+                        key.to_owned()
+                    },
+                    suggestion: suggest(key, kind.keys.iter().map(|known| known.name.as_str())),
+                });
+            }
+        }
+        Ok(kind)
+    }
+}
+
+/// "did you mean X" for a near miss, the list of all otherwise.
+fn suggest<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
+    let near = known
+        .clone()
+        .map(|name| (strsim::damerau_levenshtein(word, name), name))
+        .min()
+        .filter(|(distance, name)| *distance <= 1 + name.len() / 4);
+    match near {
+        Some((_, name)) => format!("did you mean '{name}'?"),
+        None => {
+            let all: Vec<&str> = known.filter(|name| *name != "argument").collect();
+            if all.is_empty() { "it takes none".to_owned() } else { format!("known: {}", all.join(" ")) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, message: &str) {
+        let error = Registry::basic().build(&text.parse().unwrap(), 0).err().expect("a bad spec").to_string();
+        assert_eq!(error, message);
+    }
+
+    #[test]
+    fn faults_are_named_with_the_nearest_word() {
+        check("randon", "unknown player 'randon' (did you mean 'random'?)");
+        check("zzzzzz", "unknown player 'zzzzzz' (known: random lookahead)");
+        check("random:sims=3", "player 'random' has no option 'sims' (it takes none)");
+        check("lookahead:7", "bad value '7' for argument of player 'lookahead'");
+        check("lookahead:x", "bad value 'x' for argument of player 'lookahead'");
+    }
+}
