@@ -1,6 +1,6 @@
 //! Players, the line that names one, and the referee of one game.
 //!
-//! A [`Player`] answers a [`Turn`] (game so far, limit, stop token) with a [`Choice`]. It is plain blocking code: a
+//! A [`Player`] answers a [`Turn`] (game so far, limit, cancel token) with a [`Choice`]. It is plain blocking code: a
 //! game runs on its own thread, and players that share a model meet in the evaluator's batches. A player is written
 //! on one line, `mcts:sims=100`, read as a [`PlayerSpec`] and built by a [`Registry`] which the binary fills, so that
 //! this crate knows none of the heavier players by name.
@@ -27,8 +27,8 @@ mod registry;
 mod spec;
 
 pub use clock::{Clock, TimeControl};
-pub use player::{Choice, Limit, Player, PlayerError, Stop, Thought, Turn};
-pub use players::{Lookahead, RandomPlayer};
+pub use player::{Choice, Limit, Player, PlayerError, Thought, Turn};
+pub use players::{Lookahead, RandomPlayer, RolloutPlayer};
 pub use referee::{GameRecord, MoveRecord, Referee, Termination, Verdict};
 pub use registry::{Build, BuildError, Key, Kind, Registry};
 pub use spec::{Options, PlayerSpec, SpecError};

@@ -1,13 +1,8 @@
 //! The player trait and what passes through it.
 
 use mavis_game::{Move, Position, Rules};
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use mavis_search::Cancel;
+use std::time::{Duration, Instant};
 
 /// Someone who makes a move under a limit.
 pub trait Player: Send {
@@ -21,7 +16,7 @@ pub trait Player: Send {
 
     /// Chooses a move in `turn.position`, which has at least one legal move.
     ///
-    /// The player should return soon after `turn.stop` is raised or the limit is reached.
+    /// The player should return soon after `turn.cancel` is cancelled or the limit is reached.
     ///
     /// # Errors
     /// When no move can be made at all: a dead engine, a missing model. The referee then ends the game with a reason.
@@ -38,8 +33,8 @@ pub struct Turn<'a> {
     pub position: &'a Position,
     /// How much may be spent.
     pub limit: Limit,
-    /// Raised from outside to end the search early.
-    pub stop: Stop,
+    /// Cancelled from outside to end the search early.
+    pub cancel: Cancel,
     /// Takes intermediate results; a search never prints.
     pub sink: &'a mut dyn FnMut(&Thought),
 }
@@ -70,29 +65,6 @@ impl Limit {
             (Some(a), Some(b)) => Some(now + a.min(b)),
             (a, b) => a.or(b).map(|time| now + time),
         }
-    }
-}
-
-/// A cloneable flag that asks a search to end.
-#[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    /// Asks for the end.
-    pub fn raise(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether the end was asked for.
-    #[must_use]
-    pub fn is_raised(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// The flag itself, for searches that know only atomics.
-    #[must_use]
-    pub fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
     }
 }
 

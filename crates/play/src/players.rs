@@ -2,6 +2,8 @@
 
 mod lookahead;
 mod random;
+mod rollout;
 
 pub use lookahead::Lookahead;
 pub use random::RandomPlayer;
+pub use rollout::RolloutPlayer;

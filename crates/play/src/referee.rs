@@ -1,7 +1,8 @@
 //! One game between two players.
 
-use crate::{Clock, Limit, Player, PlayerError, Stop, Thought, TimeControl, Turn};
+use crate::{Clock, Limit, Player, PlayerError, Thought, TimeControl, Turn};
 use mavis_game::{EndReason, Game, Move, Outcome, Position, Side};
+use mavis_search::Cancel;
 use std::{
     fmt,
     time::{Duration, Instant},
@@ -20,8 +21,8 @@ pub struct Referee {
     pub claim_draws: bool,
     /// Plies after which the game is stopped as a draw; `None` means no end but the rules'.
     pub max_plies: Option<u32>,
-    /// Raised from outside to abandon the game.
-    pub stop: Stop,
+    /// Cancelled from outside to abandon the game.
+    pub cancel: Cancel,
 }
 
 impl Default for Referee {
@@ -32,7 +33,7 @@ impl Default for Referee {
             tolerance: Duration::from_millis(20),
             claim_draws: true,
             max_plies: None,
-            stop: Stop::default(),
+            cancel: Cancel::default(),
         }
     }
 }
@@ -147,7 +148,7 @@ impl Referee {
         }
         let mut clocks = self.time_control.map(|control| [control.base; 2]);
         let mut played = Vec::new();
-        while !self.stop.is_raised() {
+        while !self.cancel.is_cancelled() {
             if let Some(verdict) = self.end_by_rules(&record) {
                 record.verdict = Some(verdict);
                 break;
@@ -159,12 +160,12 @@ impl Referee {
                 moves: &played,
                 position: &record.end,
                 limit: self.limit(side, clocks),
-                stop: self.stop.clone(),
+                cancel: self.cancel.clone(),
                 sink: &mut |_| {},
             };
             let answer = players[side.index()].choose(&mut turn);
             let time = began.elapsed();
-            if self.stop.is_raised() && answer.is_err() {
+            if self.cancel.is_cancelled() && answer.is_err() {
                 break;
             }
             match self.judge(&record.end, answer, time, clocks.map(|clocks| clocks[side.index()])) {

@@ -1,6 +1,6 @@
 //! From a spec to a player, through a table that the binary fills.
 
-use crate::{Lookahead, Options, Player, PlayerSpec, RandomPlayer};
+use crate::{Lookahead, Options, Player, PlayerSpec, RandomPlayer, RolloutPlayer};
 
 /// Builds a player from its spec and a seed.
 pub type Build = Box<dyn Fn(&mut Options<'_>, u64) -> Result<Box<dyn Player>, BuildError> + Send + Sync>;
@@ -12,6 +12,14 @@ pub struct Key {
     pub name: String,
     /// What it does, with its default.
     pub help: String,
+}
+
+impl Key {
+    /// An option and its help.
+    #[must_use]
+    pub fn new(name: &str, help: &str) -> Self {
+        Self { name: name.to_owned(), help: help.to_owned() }
+    }
 }
 
 /// One kind of player.
@@ -94,7 +102,7 @@ impl Registry {
         registry.add(Kind {
             name: "lookahead",
             help: "scans 1, 2 or 3 plies fully for wins and losses, else random",
-            keys: vec![Key { name: "argument".to_owned(), help: "plies, 1 to 3 (default 1)".to_owned() }],
+            keys: vec![Key::new("argument", "plies, 1 to 3 (default 1)")],
             open: false,
             build: Box::new(|options, seed| {
                 let plies = options.argument::<u32>()?.unwrap_or(1);
@@ -105,6 +113,19 @@ impl Registry {
                         value: plies.to_string(),
                     },
                 )
+            }),
+        });
+        registry.add(Kind {
+            name: "mcts",
+            help: "plain MCTS with random rollouts",
+            keys: vec![
+                Key::new("sims", "simulations a move (default 1000; a time limit alone lifts it)"),
+                Key::new("c", "exploration constant (default 1.414)"),
+            ],
+            open: false,
+            build: Box::new(|options, seed| {
+                let sims = options.value("sims")?;
+                Ok(Box::new(RolloutPlayer::new(sims, options.value("c")?, seed)))
             }),
         });
         registry
@@ -185,7 +206,7 @@ mod tests {
     #[test]
     fn faults_are_named_with_the_nearest_word() {
         check("randon", "unknown player 'randon' (did you mean 'random'?)");
-        check("zzzzzz", "unknown player 'zzzzzz' (known: random lookahead)");
+        check("zzzzzz", "unknown player 'zzzzzz' (known: random lookahead mcts)");
         check("random:sims=3", "player 'random' has no option 'sims' (it takes none)");
         check("lookahead:7", "bad value '7' for argument of player 'lookahead'");
         check("lookahead:x", "bad value 'x' for argument of player 'lookahead'");

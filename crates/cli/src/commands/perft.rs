@@ -3,7 +3,7 @@
 use super::{answer, answer_json};
 use crate::input::Place;
 use clap::Args;
-use mavis_game::{Game, for_game, perft, perft_divide};
+use mavis_game::{Game, divide, for_game, perft};
 use serde::Serialize;
 
 /// Counts the move sequences of a given length.
@@ -44,7 +44,7 @@ impl Perft {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let position = self.place.position()?;
         let divide = (self.divide && self.depth > 0).then(|| {
-            for_game!(&position, game => perft_divide(game, self.depth))
+            for_game!(&position, game => divide(game, self.depth))
                 .into_iter()
                 .map(|(mv, nodes)| Below { r#move: position.move_text(mv), nodes })
                 .collect::<Vec<_>>()

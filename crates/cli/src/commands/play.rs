@@ -16,7 +16,7 @@ use std::{
 
 /// Plays one game between two players.
 ///
-/// Example: mavis play --game connect4 --first human --second mcts:sims=20000
+/// Example: mavis play --game connect4 --first human --second mcts:sims=50000
 #[derive(Args)]
 #[command(after_long_help = registry::help())]
 pub(crate) struct Play {
@@ -163,7 +163,7 @@ impl Played {
 /// nobody is at a terminal.
 pub(crate) fn main_job() -> anyhow::Result<()> {
     let person = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    let strongest = "mcts:sims=20000".to_owned();
+    let strongest = "mcts:sims=50000".to_owned();
     let first = if person { "human".to_owned() } else { strongest.clone() };
     if person {
         writeln!(

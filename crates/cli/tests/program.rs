@@ -1,0 +1,79 @@
+//! The real binary: answers on stdout, one line and exit code 2 for bad input.
+
+use std::process::{Command, Output, Stdio};
+
+fn mavis(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_mavis"))
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the binary starts")
+}
+
+fn stdout(arguments: &[&str]) -> String {
+    let output = mavis(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("answers are text")
+}
+
+fn check_bad(arguments: &[&str], part: &str) {
+    let output = mavis(arguments);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+    assert!(message.contains(part), "{arguments:?}: {message}");
+    assert_eq!(message.trim_end().lines().count(), 1, "one line: {message}");
+    assert!(output.stdout.is_empty(), "nothing on stdout");
+}
+
+#[test]
+fn perft_counts_and_divides() {
+    assert_eq!(stdout(&["perft", "--game", "chess", "--depth", "4"]), "197281\n");
+    let divided = stdout(&["perft", "--game", "togyz", "--depth", "3", "--divide"]);
+    assert_eq!(divided.lines().count(), 10);
+    assert_eq!(divided.lines().last(), Some("613"));
+    let json = stdout(&["perft", "--game", "connect4", "--depth", "3", "--json"]);
+    assert!(json.contains("\"nodes\":343"), "{json}");
+}
+
+#[test]
+fn the_same_seed_plays_the_same_game_in_every_game() {
+    for game in ["chess", "chess960", "connect4", "hex", "othello", "togyz"] {
+        let play = |seed: &str| {
+            stdout(&[
+                "play",
+                "--game",
+                game,
+                "--first",
+                "random",
+                "--second",
+                "lookahead:1",
+                "--seed",
+                seed,
+                "--quiet",
+            ])
+        };
+        assert_eq!(play("5"), play("5"), "{game}");
+        assert_ne!(play("5"), play("6"), "{game}");
+    }
+}
+
+#[test]
+fn bad_input_is_one_line_and_code_2() {
+    check_bad(&["show", "--game", "ches"], "unknown game 'ches'");
+    check_bad(&["show", "--game", "chess", "--position", "8/8/8/8/8/8/8/8 w - - 0 1"], "bad chess position");
+    check_bad(&["show", "--game", "connect4", "--moves", "8"], "'8' is not a move");
+    check_bad(&["show", "--game", "othello", "--moves", "a1"], "illegal move a1");
+    check_bad(&["show", "--game", "hex:size=40"], "size=40");
+    check_bad(
+        &["play", "--game", "chess", "--first", "randon", "--second", "random"],
+        "did you mean 'random'",
+    );
+    check_bad(&["play", "--game", "chess", "--first", "lookahead:9", "--second", "random"], "bad value '9'");
+}
+
+#[test]
+fn without_a_terminal_the_main_job_plays_itself_once() {
+    let game = stdout(&[]);
+    let result = game.lines().rev().nth(1).expect("a result line");
+    assert!(["1-0", "0-1", "1/2-1/2"].iter().any(|outcome| result.contains(outcome)), "{result}");
+}

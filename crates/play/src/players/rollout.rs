@@ -1,0 +1,67 @@
+//! Plain MCTS as a player, the baseline of paper 001.
+
+use crate::{Choice, Player, PlayerError, Thought, Turn};
+use mavis_search::{Stop, rollout};
+use std::time::{Duration, Instant};
+
+/// Searches with random rollouts.
+pub struct RolloutPlayer {
+    settings: rollout::Settings,
+    /// The number of simulations asked for; `None` means 1000, or as many as the time allows when time is limited.
+    simulations: Option<u32>,
+}
+
+impl RolloutPlayer {
+    /// A player with a number of simulations a move and an exploration constant, or the defaults.
+    #[must_use]
+    pub fn new(simulations: Option<u32>, c: Option<f32>, seed: u64) -> Self {
+        let mut settings = rollout::Settings { seed, ..rollout::Settings::default() };
+        settings.c = c.unwrap_or(settings.c);
+        Self { settings, simulations }
+    }
+}
+
+impl Player for RolloutPlayer {
+    fn name(&self) -> String {
+        match self.simulations {
+            Some(simulations) => format!("mcts:sims={simulations}"),
+            None => "mcts".to_owned(),
+        }
+    }
+
+    fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
+        let deadline = turn.limit.deadline(Instant::now(), Duration::from_millis(2));
+        let by_nodes = turn.limit.nodes.map(|nodes| u32::try_from(nodes).unwrap_or(u32::MAX));
+        let default = if deadline.is_some() { u32::MAX } else { 1000 };
+        self.settings.simulations = self.simulations.into_iter().chain(by_nodes).min().unwrap_or(default);
+        // Each move of a game sees other random numbers, and the same game sees them again.
+        self.settings.seed = self.settings.seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let stop = Stop { deadline, cancel: turn.cancel.clone() };
+        let report = rollout::search(turn.position, &self.settings, &stop);
+        let mv = report.best.ok_or_else(|| PlayerError::Failed("no legal move".to_owned()))?;
+        let value = report.moves.iter().find(|row| row.mv == mv).map(|row| 0.5 + 0.5 * row.value);
+        let thought =
+            Thought { value, nodes: u64::from(report.simulations), line: vec![mv], ..Thought::default() };
+        (turn.sink)(&thought);
+        Ok(Choice { mv, thought })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Lookahead, Referee};
+    use mavis_game::{Position, Rules, Side};
+
+    #[test]
+    fn search_beats_a_short_scan() {
+        let mut wins = 0;
+        for seed in 0..10 {
+            let mut mcts = RolloutPlayer::new(Some(2000), None, seed);
+            let mut scan = Lookahead::new(2, seed).unwrap();
+            let record = Referee::default().play(&Position::start(Rules::Connect4), [&mut scan, &mut mcts]);
+            wins += u32::from(record.verdict.unwrap().outcome.winner() == Some(Side::Second));
+        }
+        assert!(wins >= 8, "won {wins} of 10 as second player");
+    }
+}
