@@ -25,9 +25,11 @@
 pub mod numeric;
 mod ratings;
 mod results;
+mod sprt;
 
 pub use ratings::{
     Anchor, Calibration, CalibrationError, DrawModel, ELO_PER_LOGIT, Intervals, Note, Rating, RatingConfig,
     RatingError, Ratings, Zero, elo_of_score, expected_score, rate,
 };
 pub use results::{GameResult, Results, Tally};
+pub use sprt::{EloScale, Pentanomial, Sprt, SprtConfig, SprtError, Verdict, sprt};
