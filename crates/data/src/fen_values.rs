@@ -1,0 +1,174 @@
+//! Chess annotations as pairs of files: FENs as text lines, values as bytes.
+
+use crate::{AnnotatedPosition, Annotations, RecordError};
+use mavis_game::{Game, Move, Position, Rules};
+use std::{fs::File, io::Read, path::Path};
+
+/// Positions as FEN lines with one record of bytes each: the number of legal moves, the index of the oracle's choice, then a value
+/// a move in the order of the moves' UCI text. A value `v` is the mover's win probability: 1 to 254 is `v / 254`, 255 a
+/// mate for the mover, 0 a mate against him.
+#[derive(Clone, Debug)]
+pub struct FenValues {
+    rules: Rules,
+    fens: String,
+    /// Where each line of `fens` starts.
+    lines: Vec<u32>,
+    values: Vec<u8>,
+    /// Where each record of `values` starts.
+    records: Vec<u32>,
+}
+
+/// A pair of files that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FenValuesError {
+    /// It cannot be read or decompressed.
+    #[error("cannot read {path}")]
+    Read {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The two files do not fit together.
+    #[error("{n_fens} positions, but {n_records} records of values and {rest} bytes left over")]
+    Mismatch {
+        /// Lines of text.
+        n_fens: usize,
+        /// Whole records.
+        n_records: usize,
+        /// Bytes that make no record, or follow the last one.
+        rest: usize,
+    },
+    /// Not text.
+    #[error("the positions are not UTF-8 text")]
+    Text,
+}
+
+impl FenValues {
+    /// Reads `STEM.fen.zst` and `STEM.val.zst`.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or they do not fit together.
+    pub fn open(rules: Rules, stem: &Path) -> Result<Self, FenValuesError> {
+        let read = |ending: &str| {
+            let path = format!("{}.{ending}.zst", stem.display());
+            let mut bytes = Vec::new();
+            File::open(&path)
+                .and_then(|file| zstd::Decoder::new(file)?.read_to_end(&mut bytes))
+                .map_err(|source| FenValuesError::Read { path, source })?;
+            Ok(bytes)
+        };
+        Self::from_bytes(rules, &read("fen")?, &read("val")?)
+    }
+
+    /// The same from memory.
+    ///
+    /// # Errors
+    /// When text and records do not fit together.
+    pub fn from_bytes(rules: Rules, fens: &[u8], values: &[u8]) -> Result<Self, FenValuesError> {
+        let fens = String::from_utf8(fens.to_vec()).map_err(|_| FenValuesError::Text)?;
+        let mut lines = Vec::new();
+        let mut at = 0;
+        for line in fens.split_inclusive('\n') {
+            if !line.trim_end().is_empty() {
+                lines.push(at);
+            }
+            at += line.len() as u32;
+        }
+        let mut records = Vec::with_capacity(lines.len());
+        let mut at = 0;
+        while let Some(&n_moves) = values.get(at).filter(|_| records.len() < lines.len()) {
+            if at + 2 + usize::from(n_moves) > values.len() {
+                break;
+            }
+            records.push(at as u32);
+            at += 2 + usize::from(n_moves);
+        }
+        if records.len() != lines.len() || at != values.len() {
+            return Err(FenValuesError::Mismatch {
+                n_fens: lines.len(),
+                n_records: records.len(),
+                rest: values.len() - at,
+            });
+        }
+        Ok(Self { rules, fens, lines, values: values.to_vec(), records })
+    }
+
+    /// The FEN of a record.
+    #[must_use]
+    pub fn fen(&self, idx: usize) -> Option<&str> {
+        let start = *self.lines.get(idx)? as usize;
+        self.fens[start..].lines().next()
+    }
+}
+
+impl Annotations for FenValues {
+    fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    fn get(&self, idx: usize) -> Result<AnnotatedPosition, RecordError> {
+        let fail = |reason: String| RecordError { idx, reason };
+        let fen = self.fen(idx).ok_or_else(|| fail("no such record".to_owned()))?;
+        let position = Position::parse(self.rules, fen).map_err(|error| fail(error.to_string()))?;
+        let mut moves: Vec<Move> = position.legal_moves().into_iter().collect();
+        let record = &self.values[self.records[idx] as usize..];
+        let (n_moves, best) = (usize::from(record[0]), usize::from(record[1]));
+        if n_moves != moves.len() || best >= n_moves {
+            return Err(fail(format!("{} legal moves, {n_moves} values, best {best}", moves.len())));
+        }
+        moves.sort_by_cached_key(|mv| uci_order(&position, *mv));
+        let best = moves[best];
+        let moves =
+            moves.into_iter().zip(&record[2..]).map(|(mv, value)| (mv, win_probability(*value))).collect();
+        Ok(AnnotatedPosition { position, moves, best: Some(best) })
+    }
+}
+
+/// A key that orders moves as their UCI text does, without allocating: the text packed into an integer.
+fn uci_order(position: &Position, mv: Move) -> u64 {
+    let mut key = [0_u8; 8];
+    for (slot, byte) in key.iter_mut().zip(position.move_text(mv).bytes()) {
+        *slot = byte;
+    }
+    u64::from_be_bytes(key)
+}
+
+fn win_probability(value: u8) -> f32 {
+    match value {
+        255 => 1.0,
+        value => f32::from(value) / 254.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_follow_the_order_of_uci_text() {
+        // Two promotions and king moves: a7a8b < a7a8n < a7a8q < a7a8r.
+        let fens = b"8/P7/8/8/8/8/8/k1K5 w - - 0 1\n";
+        let set = FenValues::from_bytes(Rules::Chess, fens, &[7, 2, 1, 2, 255, 4, 5, 6, 0]).unwrap();
+        let record = set.get(0).unwrap();
+        let texts: Vec<_> = record.moves.iter().map(|(mv, _)| record.position.move_text(*mv)).collect();
+        assert!(texts.is_sorted(), "{texts:?}");
+        assert_eq!(texts[..4], ["a7a8b", "a7a8n", "a7a8q", "a7a8r"]);
+        assert_eq!(record.best, Some(record.moves[2].0));
+        assert_eq!((record.moves[2].1, record.moves[6].1), (1.0, 0.0));
+    }
+
+    #[test]
+    fn files_that_do_not_fit_are_refused() {
+        let fens = b"8/P7/8/8/8/8/8/k1K5 w - - 0 1\n";
+        for values in [&[][..], &[7, 2, 1], &[1, 0, 5, 1, 0, 5]] {
+            assert!(matches!(
+                FenValues::from_bytes(Rules::Chess, fens, values),
+                Err(FenValuesError::Mismatch { n_fens: 1, .. })
+            ));
+        }
+        let wrong = FenValues::from_bytes(Rules::Chess, fens, &[1, 0, 5]).unwrap();
+        assert!(wrong.get(0).unwrap_err().reason.contains("legal moves"));
+        assert!(wrong.get(1).is_err());
+    }
+}
