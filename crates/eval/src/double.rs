@@ -1,0 +1,45 @@
+//! Evaluators for tests and for scale: they need no model.
+
+mod faulty;
+mod free;
+mod mistaken;
+mod scripted;
+
+pub use faulty::{Faults, Faulty};
+pub use free::Free;
+pub use mistaken::{Mistaken, Mistakes};
+pub use scripted::Scripted;
+
+use crate::{EvalError, Evaluation, MoveValue, Reply, Request, Value, Verdict};
+use mavis_game::{Game as _, Move, Position};
+
+/// Answers by the rules, with `value` for the worth of each move.
+fn by_rules(request: &Request, value: impl Fn(&Position, Move) -> Value) -> Reply {
+    let Some(state) = request.by_rules() else {
+        return Err(EvalError::hallucination(
+            "illegal move",
+            "the move cannot be played in the parent state",
+        ));
+    };
+    let verdict = match state.outcome() {
+        Some(outcome) => Verdict::Ended(outcome),
+        None => {
+            let moves = state.legal_moves();
+            Verdict::Moves(moves.iter().map(|&mv| MoveValue { mv, value: value(&state, mv) }).collect())
+        }
+    };
+    Ok(Evaluation { state, verdict })
+}
+
+/// Mixes a key and a seed into 64 well-spread bits (the finalizer of SplitMix64).
+fn mix(key: u64, seed: u64) -> u64 {
+    let mut bits = key ^ seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ bits >> 31
+}
+
+/// 53 of the bits as a number from 0 up to 1.
+fn unit(bits: u64) -> f64 {
+    (bits >> 11) as f64 / (1_u64 << 53) as f64
+}

@@ -1,0 +1,90 @@
+//! Trouble on purpose: latency, failures, hallucinations, answers that never come.
+
+use crate::{EvalError, Evaluator, Replies, Request};
+use rand::{Rng as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+/// How much trouble a [`Faulty`] makes. Rates are probabilities for each request.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Faults {
+    /// The least time a batch takes.
+    pub least_latency: Duration,
+    /// The most time a batch takes.
+    pub most_latency: Duration,
+    /// How often a request fails.
+    pub failures: f64,
+    /// How often the answer is a hallucination.
+    pub hallucinations: f64,
+    /// How often a whole batch never comes back.
+    pub hangs: f64,
+    /// Seed of it all.
+    pub seed: u64,
+}
+
+/// An evaluator that has trouble with another one.
+#[derive(Debug)]
+pub struct Faulty<E> {
+    inner: E,
+    faults: Faults,
+    random: Mutex<Xoshiro256PlusPlus>,
+}
+
+impl<E> Faulty<E> {
+    /// Puts trouble before `inner`.
+    pub fn new(inner: E, faults: Faults) -> Self {
+        let random = Mutex::new(Xoshiro256PlusPlus::seed_from_u64(faults.seed));
+        Self { inner, faults, random }
+    }
+}
+
+/// What happens to one request.
+#[derive(Clone, Copy)]
+enum Fault {
+    None,
+    Failure,
+    Hallucination,
+}
+
+impl<E: Evaluator> Evaluator for Faulty<E> {
+    fn evaluate(&self, requests: Vec<Request>) -> Replies {
+        let Faults { least_latency, most_latency, failures, hallucinations, hangs, .. } = self.faults;
+        let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
+        let hang = random.random_bool(hangs);
+        let latency = least_latency + most_latency.saturating_sub(least_latency).mul_f64(random.random());
+        let draw = |_: &Request| {
+            let number: f64 = random.random();
+            if number < failures {
+                Fault::Failure
+            } else if number < failures + hallucinations {
+                Fault::Hallucination
+            } else {
+                Fault::None
+            }
+        };
+        let drawn: Vec<Fault> = requests.iter().map(draw).collect();
+        drop(random);
+        let replies = self.inner.evaluate(requests);
+        Box::pin(async move {
+            if hang {
+                std::future::pending::<()>().await;
+            }
+            if latency > Duration::ZERO {
+                tokio::time::sleep(latency).await;
+            }
+            let troubled = replies.await.into_iter().zip(drawn).map(|(reply, fault)| match fault {
+                Fault::None => reply,
+                Fault::Failure => Err(EvalError::Failed("on purpose".to_owned())),
+                Fault::Hallucination => Err(EvalError::hallucination("injected", "on purpose")),
+            });
+            troubled.collect()
+        })
+    }
+
+    fn describe(&self) -> String {
+        format!("{} with faults", self.inner.describe())
+    }
+}

@@ -1,0 +1,40 @@
+//! The seeded evaluator of golden trees.
+
+use super::{by_rules, mix, unit};
+use crate::{Evaluator, N_BUCKETS, Replies, Request, Value, ready};
+
+/// Values that look random and depend on nothing but the position's key, the move and a seed.
+#[derive(Clone, Copy, Debug)]
+pub struct Scripted {
+    seed: u64,
+}
+
+impl Scripted {
+    /// The script of a seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self { seed }
+    }
+
+    /// The value of one move: three quarters of the weight on one bucket, the rest on another.
+    fn value(self, key: u64, code: u16) -> Value {
+        let bits = mix(key.wrapping_add(mix(u64::from(code), 1)), self.seed);
+        let bucket = |bits: u64| (unit(bits) * N_BUCKETS as f64) as usize;
+        let mut buckets = [0.0; N_BUCKETS];
+        buckets[bucket(bits)] += 0.75;
+        buckets[bucket(mix(bits, 2))] += 0.25;
+        Value::from_buckets(buckets)
+    }
+}
+
+impl Evaluator for Scripted {
+    fn evaluate(&self, requests: Vec<Request>) -> Replies {
+        use mavis_game::Game as _;
+        let answer = |request| by_rules(request, |state, mv| self.value(state.key(), mv.0));
+        ready(requests.iter().map(answer).collect())
+    }
+
+    fn describe(&self) -> String {
+        format!("scripted, seed {}", self.seed)
+    }
+}

@@ -1,0 +1,38 @@
+//! Evaluators: positions in, moves with values out.
+//!
+//! An [`Evaluator`] answers a batch of [`Request`]s, each a state or a parent state and a move, with the state it sees,
+//! the outcome or every move with its value, or with a hallucination. It is the one face of the embedded model, of a
+//! remote server, of an oracle and of the doubles here, and it knows nothing of trees.
+//!
+//! Answers come as a future. Dropping the future cancels the request: whoever does the work notices at the next
+//! chance and drops it. A search asks for one position at a time and keeps several such futures; the [`Batcher`] turns
+//! them into batches, across all searches that share it. The other wrappers have the same face too: [`Cache`],
+//! [`Recorder`], [`Compare`], and for tests [`Faulty`] (latency, failures, hallucinations) and [`Mistaken`] (answers
+//! in good form and against the rules).
+//!
+//! ```
+//! use mavis_eval::{Evaluator, Request, Scripted, Verdict};
+//! use mavis_game::{Position, Rules};
+//!
+//! let evaluator = Scripted::new(7);
+//! let request = Request::state(Position::start(Rules::Connect4));
+//! let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+//! let reply = runtime.block_on(evaluator.evaluate_one(request))?;
+//! let Verdict::Moves(moves) = reply.verdict else { panic!("the game has just begun") };
+//! assert_eq!(moves.len(), 7);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod double;
+mod evaluation;
+mod evaluator;
+mod request;
+mod wrap;
+
+pub use double::{Faults, Faulty, Free, Mistaken, Mistakes, Scripted};
+pub use evaluation::{EvalError, Evaluation, Hallucination, MoveValue, N_BUCKETS, Reply, Value, Verdict};
+pub use evaluator::{Evaluator, Replies, ready};
+pub use request::Request;
+pub use wrap::{
+    Agreement, BatchLimits, Batcher, BatcherActor, Cache, CacheCounts, Compare, Record, Recorder, batcher,
+};
