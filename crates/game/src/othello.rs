@@ -3,7 +3,7 @@
 mod bits;
 
 use crate::key::fold;
-use crate::{EndReason, Game, Move, MoveError, Moves, Outcome, PositionError, Rules, Side};
+use crate::{EndReason, Game, Move, MoveError, Moves, Outcome, PositionError, Rules, Side, game::pick};
 use std::{cmp::Ordering, fmt};
 
 const N_SQUARES: u32 = 64;
@@ -140,6 +140,24 @@ impl Game for Othello {
         }
     }
 
+    fn n_legal_moves(&self) -> usize {
+        match self.placements().count_ones() {
+            0 => usize::from(self.opponent_can_place()),
+            n_squares => n_squares as usize,
+        }
+    }
+
+    fn random_move(&self, random: u32) -> Option<Move> {
+        let mut squares = self.placements();
+        if squares == 0 {
+            return self.opponent_can_place().then_some(Self::PASS);
+        }
+        for _ in 0..pick(random, squares.count_ones() as usize) {
+            squares &= squares - 1;
+        }
+        Some(Move(squares.trailing_zeros() as u16))
+    }
+
     fn is_legal(&self, mv: Move) -> bool {
         if mv == Self::PASS {
             return self.placements() == 0 && self.opponent_can_place();
@@ -229,6 +247,21 @@ impl Game for Othello {
         Move(bits::transformed_square(u32::from(mv.0) % N_SQUARES, symmetry) as u16)
     }
 
+    /// As published tables count: a game that ended early stays one sequence at every greater depth.
+    fn perft(&self, depth: u32) -> u64 {
+        if depth <= 1 {
+            return if depth == 0 { 1 } else { self.n_legal_moves().max(1) as u64 };
+        }
+        let mut moves = Moves::new();
+        self.legal_moves_into(&mut moves);
+        let after = |mv: Move| {
+            let mut after = *self;
+            after.play_unchecked(mv);
+            after.perft(depth - 1)
+        };
+        if moves.is_empty() { 1 } else { moves.into_iter().map(after).sum() }
+    }
+
     fn drawing(&self) -> String {
         let placements = self.placements();
         let mut drawing = String::from("   a b c d e f g h\n");
@@ -276,22 +309,9 @@ mod tests {
     /// plies) stays one leaf at every greater depth.
     #[test]
     fn perft_from_the_start() {
-        fn perft(position: &Othello, depth: u32) -> u64 {
-            let mut moves = Moves::new();
-            position.legal_moves_into(&mut moves);
-            if depth == 1 || moves.is_empty() {
-                return moves.len().max(1) as u64;
-            }
-            let played = |&mv: &Move| {
-                let mut next = *position;
-                next.play_unchecked(mv);
-                perft(&next, depth - 1)
-            };
-            moves.iter().map(played).sum()
-        }
         let table = [4, 12, 56, 244, 1_396, 8_200, 55_092, 390_216, 3_005_288, 24_571_284, 212_258_800];
         for (depth, nodes) in (1..).zip(table) {
-            assert_eq!(perft(&Othello::default(), depth), nodes, "depth {depth}");
+            assert_eq!(Othello::default().perft(depth), nodes, "depth {depth}");
         }
     }
 

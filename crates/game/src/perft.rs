@@ -5,7 +5,8 @@ use crate::{Game, Move, Moves};
 /// The number of move sequences of exactly `depth` plies from `position`.
 ///
 /// Sequences end where the rules leave no move. Chess counts as published tables do: mate and stalemate stop a
-/// sequence, draws by material, repetition or move count do not.
+/// sequence, draws by material, repetition or move count do not. So does Othello: a pass is a ply, and a game that
+/// ended early counts as one sequence at every greater depth.
 #[must_use]
 pub fn perft<G: Game>(position: &G, depth: u32) -> u64 {
     position.perft(depth)

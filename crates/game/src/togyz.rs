@@ -1,7 +1,7 @@
 //! Togyz Kumalak, as one row of eighteen counts.
 
 use crate::key::fold;
-use crate::{EndReason, Game, Move, MoveError, Moves, Outcome, PositionError, Rules, Side};
+use crate::{EndReason, Game, Move, MoveError, Moves, Outcome, PositionError, Rules, Side, game::pick};
 use std::{cmp::Ordering, fmt, hash};
 
 mod text;
@@ -152,6 +152,27 @@ impl Game for Togyz {
                 moves.push(Move(code));
             }
         }
+    }
+
+    fn n_legal_moves(&self) -> usize {
+        if self.has_majority() {
+            0
+        } else {
+            self.pits(self.side).iter().filter(|&&stones| stones > 0).count()
+        }
+    }
+
+    fn random_move(&self, random: u32) -> Option<Move> {
+        if self.has_majority() {
+            return None;
+        }
+        let filled =
+            self.pits(self.side).iter().rev().fold(0_u32, |all, &stones| all << 1 | u32::from(stones > 0));
+        let mut pits = filled;
+        for _ in 0..pick(random, filled.count_ones() as usize) {
+            pits &= pits - 1;
+        }
+        (pits != 0).then(|| Move(pits.trailing_zeros() as u16))
     }
 
     fn is_legal(&self, mv: Move) -> bool {

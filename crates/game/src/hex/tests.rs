@@ -165,3 +165,10 @@ fn bad_text_is_refused() {
     }
     assert!(matches!(Hex::new(3, true).parse_move("swap"), Err(MoveError::Illegal { .. })));
 }
+
+#[test]
+fn the_drawing_is_a_rhombus() {
+    let drawing = played(Hex::new(3, false), "b1 c2").drawing();
+    let board = ["   a b c", "  1 . x .  1", "   2 . . o  2", "    3 . . .  3", "       a b c"];
+    assert_eq!(drawing.lines().take(5).collect::<Vec<_>>(), board);
+}

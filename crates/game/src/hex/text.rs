@@ -91,13 +91,13 @@ pub(super) fn write(position: &Hex, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 pub(super) fn drawing(position: &Hex) -> String {
     let size = position.size();
     let letters: String = (0..size).map(|column| format!(" {}", column_letter(column))).collect();
-    let mut drawing = format!("   {letters}\n");
+    let mut drawing = format!("  {letters}\n");
     for row in 0..size {
         let cells: String =
             (0..size).map(|column| format!(" {}", cell_text(position, row, column))).collect();
-        drawing.push_str(&format!("{}{:>3} {cells}  {}\n", " ".repeat(row), row + 1, row + 1));
+        drawing.push_str(&format!("{}{:>3}{cells}  {}\n", " ".repeat(row), row + 1, row + 1));
     }
-    drawing.push_str(&format!("{}    {letters}\n", " ".repeat(size)));
+    drawing.push_str(&format!("{}   {letters}\n", " ".repeat(size)));
     drawing.push_str("x joins top and bottom, o joins left and right\n");
     drawing
 }
