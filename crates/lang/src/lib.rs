@@ -1,0 +1,39 @@
+//! The MAV language: every example as text, every token exact, every mistake of a model named.
+//!
+//! It is the contract between data, model, search and page. A *request* is a header of commands and the position they
+//! are about; an *answer* is what a model writes after it: the tracked state, moves with values, the best action, the
+//! state after it, or the end of the game. Both are readable text in the format of paper 001, and the token stream is
+//! an exact encoding of that text over a closed [`Vocabulary`] in which every move of every game is one token.
+//!
+//! - [`vocab`]: strings, ids, encoding and decoding; [`moves`]: moves and their tokens; [`value`]: buckets and scores.
+//! - [`state`]: positions as fields of fixed width.
+//! - [`Commands`], [`Request`]: what is given and asked; [`ExampleBuilder`]: annotated positions to training examples.
+//!
+//! Nothing here searches, learns or plays; the rules come from `mavis-game`.
+//!
+//! ```
+//! use mavis_game::{Position, Rules};
+//! use mavis_lang::{Commands, Request};
+//!
+//! let request = Request::at(Position::start(Rules::Connect4), Commands::top_all(Rules::Connect4));
+//! let text = request.prompt_text();
+//! assert!(text.starts_with("<mav game=connect4> %state %top_all </mav>\n[%state x . . ."));
+//! assert_eq!(mavis_lang::vocabulary().encode(&text)?, request.prompt());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![allow(dead_code, unused_imports, reason = "the traces that use the rest come next")]
+
+pub mod command;
+pub mod example;
+pub mod moves;
+pub mod request;
+pub mod state;
+pub mod value;
+pub mod vocab;
+
+pub use command::{Commands, Form, Forms, Given, Top};
+pub use example::{Annotation, BuildError, Example, ExampleBuilder, ListSpan, Variety};
+pub use request::{Request, Start};
+pub use value::{Bucket, Distribution, Score, Scoring};
+pub use vocab::{Token, Vocabulary, vocabulary};

@@ -1,0 +1,132 @@
+//! `%state`: one token a square or field, fixed width; `%FEN` for chess.
+
+mod board;
+mod chess;
+mod togyz;
+
+use crate::vocab::{Token, vocabulary};
+use mavis_game::{Game, Position, Rules};
+
+/// Why tokens are no state.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum StateError {
+    /// A token that cannot stand in its place.
+    #[error("field {at} of the state cannot be {found:?}")]
+    Field {
+        /// Which token, counted from 0.
+        at: usize,
+        /// Its string.
+        found: String,
+    },
+    /// Too few or too many tokens.
+    #[error("a state of this game has {expected} fields, not {found}")]
+    Width {
+        /// The fixed width.
+        expected: usize,
+        /// What was there.
+        found: usize,
+    },
+    /// Well-formed, but no position of the game.
+    #[error("{0}")]
+    Impossible(String),
+}
+
+/// The number of tokens of a state, opening and closing not counted.
+#[must_use]
+pub fn state_len(rules: Rules) -> usize {
+    match rules {
+        Rules::Chess | Rules::Chess960 => chess::WIDTH,
+        Rules::Connect4 => 1 + 42,
+        Rules::Hex { size, .. } => 1 + usize::from(size) * usize::from(size),
+        Rules::Othello => 1 + 64,
+        Rules::Togyz => togyz::WIDTH,
+    }
+}
+
+/// Appends the fields of a state.
+pub fn write_state(position: &Position, tokens: &mut Vec<Token>) {
+    match position {
+        Position::Chess(game) => chess::write(game, tokens),
+        Position::Connect4(game) => board::write_connect4(*game, tokens),
+        Position::Othello(game) => board::write_othello(*game, tokens),
+        Position::Togyz(game) => togyz::write(game, tokens),
+    }
+}
+
+/// Reads the fields of a state. Only the canonical spelling is accepted: what is read writes the same tokens.
+///
+/// # Errors
+/// When a token is out of place, or the position cannot occur under the rules.
+pub fn read_state(rules: Rules, tokens: &[Token]) -> Result<Position, StateError> {
+    let expected = state_len(rules);
+    if tokens.len() != expected {
+        return Err(StateError::Width { expected, found: tokens.len() });
+    }
+    let text = match rules {
+        Rules::Chess | Rules::Chess960 => chess::text(tokens),
+        Rules::Connect4 => board::connect4_text(tokens),
+        Rules::Hex { size, .. } => board::hex_text(tokens, usize::from(size)),
+        Rules::Othello => board::othello_text(tokens),
+        Rules::Togyz => togyz::text(tokens),
+    }
+    .map_err(|at| StateError::Field { at, found: shown(tokens, at) })?;
+    let position =
+        Position::parse(rules, &text).map_err(|error| StateError::Impossible(error.to_string()))?;
+    let mut again = Vec::with_capacity(expected);
+    write_state(&position, &mut again);
+    match again.iter().zip(tokens).position(|(ours, theirs)| ours != theirs) {
+        None => Ok(position),
+        Some(at) => Err(StateError::Impossible(format!(
+            "field {at} should be {:?}, not {:?}",
+            shown(&again, at),
+            shown(tokens, at)
+        ))),
+    }
+}
+
+/// Whether the game has a FEN beside its state.
+#[must_use]
+pub fn has_fen(rules: Rules) -> bool {
+    matches!(rules, Rules::Chess | Rules::Chess960)
+}
+
+/// Appends the tokens of a FEN.
+pub(crate) fn write_fen(position: &Position, tokens: &mut Vec<Token>) {
+    vocabulary().encode_into(&position.to_string(), tokens).expect("every letter of a FEN is a token");
+}
+
+/// Reads a FEN, again only in the canonical spelling.
+///
+/// # Errors
+/// When the tokens are no FEN, or the position cannot occur under the rules.
+pub fn read_fen(rules: Rules, tokens: &[Token]) -> Result<Position, StateError> {
+    if !has_fen(rules) {
+        return Err(StateError::Impossible(format!("{} has no FEN", rules.name())));
+    }
+    let text = vocabulary().decode(tokens).map_err(|error| StateError::Impossible(error.to_string()))?;
+    let position =
+        Position::parse(rules, &text).map_err(|error| StateError::Impossible(error.to_string()))?;
+    let mut again = Vec::with_capacity(tokens.len());
+    write_fen(&position, &mut again);
+    if again == tokens {
+        Ok(position)
+    } else {
+        Err(StateError::Impossible(format!("'{text}' is spelled '{position}'")))
+    }
+}
+
+/// Whether two positions are the same to the language: the same state, counters included.
+#[must_use]
+pub fn same_state(one: &Position, other: &Position) -> bool {
+    if one.rules() != other.rules() {
+        return false;
+    }
+    let mut tokens = [Vec::new(), Vec::new()];
+    write_state(one, &mut tokens[0]);
+    write_state(other, &mut tokens[1]);
+    tokens[0] == tokens[1]
+}
+
+fn shown(tokens: &[Token], at: usize) -> String {
+    tokens.get(at).and_then(|&token| vocabulary().string(token)).unwrap_or("nothing").to_owned()
+}

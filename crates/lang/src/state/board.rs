@@ -1,0 +1,71 @@
+//! Boards with stones: the side to move, then every cell from a1, row by row (`x` first player, `o` second, `.` empty).
+
+use crate::vocab::{Token, spaced, spaced_letter};
+use mavis_game::{Connect4, Game, Othello, Side};
+
+fn side_token(side: Side) -> Token {
+    spaced(if side == Side::First { b'x' } else { b'o' })
+}
+
+/// Appends the side to move and a cell for each of `cells`, given as whether it is the mover's, the other's or nobody's.
+fn write_cells(side: Side, cells: impl Iterator<Item = Option<bool>>, tokens: &mut Vec<Token>) {
+    let (own, other) = (side_token(side), side_token(side.other()));
+    tokens.push(own);
+    tokens.extend(cells.map(|cell| match cell {
+        None => spaced(b'.'),
+        Some(true) => own,
+        Some(false) => other,
+    }));
+}
+
+/// Cell a1 is the lower left corner.
+pub(super) fn write_connect4(game: Connect4, tokens: &mut Vec<Token>) {
+    let (own, all) = (game.own(), game.occupied());
+    let cells = (0..42).map(|cell| {
+        let bit = 1 << (cell % 7 * 7 + cell / 7);
+        (all & bit != 0).then_some(own & bit != 0)
+    });
+    write_cells(game.side_to_move(), cells, tokens);
+}
+
+/// Cell a1 is the upper left corner.
+pub(super) fn write_othello(game: Othello, tokens: &mut Vec<Token>) {
+    let (own, all) = (game.own(), game.own() | game.opponent());
+    let cells = (0..64).map(|cell| (all >> cell & 1 != 0).then_some(own >> cell & 1 != 0));
+    write_cells(game.side_to_move(), cells, tokens);
+}
+
+/// Six rows from the top, joined by slashes, and the side.
+pub(super) fn connect4_text(tokens: &[Token]) -> Result<String, usize> {
+    let letters = letters(tokens)?;
+    let (side, cells) = letters.split_at(1);
+    let rows: Vec<&str> = (0..6).rev().map(|row| &cells[7 * row..7 * row + 7]).collect();
+    Ok(format!("{} {side}", rows.join("/")))
+}
+
+/// 64 cells and the side, in the letters of other Othello programs.
+pub(super) fn othello_text(tokens: &[Token]) -> Result<String, usize> {
+    let letters = letters(tokens)?.to_uppercase().replace('.', "-");
+    let (side, cells) = letters.split_at(1);
+    Ok(format!("{cells} {side}"))
+}
+
+/// Rows from the top, joined by slashes, and the side.
+pub(super) fn hex_text(tokens: &[Token], size: usize) -> Result<String, usize> {
+    let letters = letters(tokens)?;
+    let (side, cells) = letters.split_at(1);
+    let rows: Vec<&str> = (0..size).map(|row| &cells[size * row..size * row + size]).collect();
+    Ok(format!("{} {side}", rows.join("/")))
+}
+
+/// Side and cells as letters, or the index of the first token that is none of them.
+fn letters(tokens: &[Token]) -> Result<String, usize> {
+    tokens
+        .iter()
+        .enumerate()
+        .map(|(at, &token)| {
+            let allowed: &[u8] = if at == 0 { b"xo" } else { b"xo." };
+            spaced_letter(token).filter(|letter| allowed.contains(letter)).map(char::from).ok_or(at)
+        })
+        .collect()
+}
