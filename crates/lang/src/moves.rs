@@ -1,7 +1,7 @@
 //! Every move of every game is one token; these tables lead both ways without a position.
 
 use crate::vocab::{self, CELLS, CHESS_MOVES, COUNTS, Token};
-use mavis_game::{Move, Othello, Rules};
+use mavis_game::{Hex, Move, Othello, Rules};
 use std::sync::LazyLock;
 
 /// The token of a move, or `None` for a code that is no move of the game.
@@ -21,7 +21,7 @@ pub fn token_of(rules: Rules, mv: Move) -> Option<Token> {
             if code < size * size {
                 Some(cell(code, size))
             } else {
-                (swap && mv == hex_swap(size)).then_some(vocab::SWAP)
+                (swap && mv == Hex::SWAP).then_some(vocab::SWAP)
             }
         }
         Rules::Othello if mv == Othello::PASS => Some(vocab::PASS),
@@ -38,7 +38,7 @@ pub fn move_of(rules: Rules, token: Token) -> Option<Move> {
             CHESS_MOVES.place(token).and_then(|place| CHESS.moves.get(usize::from(place)).copied())
         }
         Rules::Connect4 => number(token, 7),
-        Rules::Hex { swap, size } if token == vocab::SWAP => swap.then(|| hex_swap(u16::from(size))),
+        Rules::Hex { swap, .. } if token == vocab::SWAP => swap.then_some(Hex::SWAP),
         Rules::Hex { size, .. } => code_of_cell(token, u16::from(size)),
         Rules::Othello if token == vocab::PASS => Some(Othello::PASS),
         Rules::Othello => code_of_cell(token, 8),
@@ -82,10 +82,6 @@ static CHESS: LazyLock<ChessMoves> = LazyLock::new(|| {
     }
     chess
 });
-
-fn hex_swap(size: u16) -> Move {
-    Move(size * size)
-}
 
 fn cell(code: u16, size: u16) -> Token {
     CELLS.start + code / size * 19 + code % size

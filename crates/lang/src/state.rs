@@ -48,6 +48,7 @@ pub fn write_state(position: &Position, tokens: &mut Vec<Token>) {
     match position {
         Position::Chess(game) => chess::write(game, tokens),
         Position::Connect4(game) => board::write_connect4(*game, tokens),
+        Position::Hex(game) => board::write_hex(game, tokens),
         Position::Othello(game) => board::write_othello(*game, tokens),
         Position::Togyz(game) => togyz::write(game, tokens),
     }

@@ -1,5 +1,7 @@
 //! Examples of every game: the same as text and as tokens, split where they say, varied as they should be.
 
+#![allow(clippy::unwrap_used, reason = "a test says so by failing")]
+
 mod support;
 
 use mavis_game::{Game, Position, Rules};
@@ -11,7 +13,15 @@ use support::{Annotated, random, random_play};
 
 const FIGURE_1: &str = include_str!("data/figure1.mav");
 
-const GAMES: [Rules; 5] = [Rules::Chess, Rules::Chess960, Rules::Connect4, Rules::Othello, Rules::Togyz];
+const GAMES: [Rules; 7] = [
+    Rules::Chess,
+    Rules::Chess960,
+    Rules::Connect4,
+    Rules::HEX,
+    Rules::Hex { size: 5, swap: true },
+    Rules::Othello,
+    Rules::Togyz,
+];
 
 #[test]
 fn figure_1_is_built_as_printed() {

@@ -1,7 +1,7 @@
 //! Boards with stones: the side to move, then every cell from a1, row by row (`x` first player, `o` second, `.` empty).
 
 use crate::vocab::{Token, spaced, spaced_letter};
-use mavis_game::{Connect4, Game, Othello, Side};
+use mavis_game::{Connect4, Game, Hex, Othello, Side};
 
 fn side_token(side: Side) -> Token {
     spaced(if side == Side::First { b'x' } else { b'o' })
@@ -33,6 +33,17 @@ pub(super) fn write_othello(game: Othello, tokens: &mut Vec<Token>) {
     let (own, all) = (game.own(), game.own() | game.opponent());
     let cells = (0..64).map(|cell| (all >> cell & 1 != 0).then_some(own >> cell & 1 != 0));
     write_cells(game.side_to_move(), cells, tokens);
+}
+
+/// Cell a1 is the upper left corner.
+pub(super) fn write_hex(game: &Hex, tokens: &mut Vec<Token>) {
+    let side = game.side_to_move();
+    let rows = game.stones(side).iter().zip(game.stones(side.other()));
+    let cells = rows.flat_map(|(own, other)| {
+        (0..game.size())
+            .map(move |column| ((own | other) >> column & 1 != 0).then_some(own >> column & 1 != 0))
+    });
+    write_cells(side, cells, tokens);
 }
 
 /// Six rows from the top, joined by slashes, and the side.
