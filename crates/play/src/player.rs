@@ -14,6 +14,13 @@ pub trait Player: Send {
         let _ = rules;
     }
 
+    /// Starts the player's randomness anew, so that a game in a league does not depend on the games before it.
+    ///
+    /// Told before [`Player::new_game`]; players without randomness of their own need not care.
+    fn reseed(&mut self, seed: u64) {
+        let _ = seed;
+    }
+
     /// Chooses a move in `turn.position`, which has at least one legal move.
     ///
     /// The player should return soon after `turn.cancel` is cancelled or the limit is reached.

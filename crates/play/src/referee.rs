@@ -306,6 +306,20 @@ mod tests {
     }
 
     #[test]
+    fn a_reseeded_player_plays_as_a_new_one() {
+        let game = |players: [&mut dyn Player; 2]| {
+            Referee::default().play(&Position::start(Rules::Connect4), players).end
+        };
+        let mut used: [Box<dyn Player>; 2] =
+            [Box::new(RandomPlayer::new(1)), Box::new(crate::RolloutPlayer::new(Some(50), None, 2))];
+        let [first, second] = &mut used;
+        let expected = game([&mut **first, &mut **second]);
+        first.reseed(1);
+        second.reseed(2);
+        assert_eq!(game([&mut **first, &mut **second]), expected);
+    }
+
+    #[test]
     fn length_is_bounded_when_asked() {
         let referee = Referee { max_plies: Some(5), ..Referee::default() };
         let (mut first, mut second) = (RandomPlayer::new(1), RandomPlayer::new(2));

@@ -27,6 +27,10 @@ impl Player for Lookahead {
         format!("lookahead:{}", self.plies)
     }
 
+    fn reseed(&mut self, seed: u64) {
+        self.random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    }
+
     fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
         let scored = for_game!(turn.position, game => score_moves(game, self.plies));
         let best = scored.iter().map(|(_, score)| *score).max();

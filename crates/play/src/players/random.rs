@@ -23,6 +23,10 @@ impl Player for RandomPlayer {
         "random".to_owned()
     }
 
+    fn reseed(&mut self, seed: u64) {
+        self.random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    }
+
     fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
         let moves = turn.position.legal_moves();
         let mv = moves.get(self.random.random_range(0..moves.len().max(1))).copied();

@@ -29,6 +29,10 @@ impl Player for RolloutPlayer {
         }
     }
 
+    fn reseed(&mut self, seed: u64) {
+        self.settings.seed = seed;
+    }
+
     fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
         let deadline = turn.limit.deadline(Instant::now(), Duration::from_millis(2));
         let by_nodes = turn.limit.nodes.map(|nodes| u32::try_from(nodes).unwrap_or(u32::MAX));
