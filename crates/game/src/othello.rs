@@ -194,13 +194,13 @@ impl Game for Othello {
 
     fn key(&self) -> u64 {
         // Two rounds of multiply and fold, so that each disc reaches every bit of the key.
-        let side = 0x9E37_79B9_7F4A_7C15 * (1 + self.side.index() as u64);
+        let side = 0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(1 + self.side.index() as u64);
         let mixed = fold(self.own ^ 0xA076_1D64_78BD_642F, self.opponent ^ 0xE703_7ED1_A0B4_28DB);
         fold(mixed ^ self.own ^ side, 0x8EBC_6AF0_9C88_C6E3 ^ self.opponent.rotate_left(32))
     }
 
     fn ply(&self) -> u32 {
-        (self.own | self.opponent).count_ones() - CENTER.count_ones()
+        (self.own | self.opponent).count_ones().saturating_sub(CENTER.count_ones())
     }
 
     fn move_text(&self, mv: Move) -> String {

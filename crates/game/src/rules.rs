@@ -1,5 +1,6 @@
 //! Names of games with their parameters.
 
+use crate::types::OneLine;
 use std::{fmt, str::FromStr};
 
 /// A game and its parameters, as the user names it: `chess`, `hex`, `hex:size=13`, `hex:size=7,swap`.
@@ -61,10 +62,10 @@ impl fmt::Display for Rules {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UnknownRules {
     /// No such game.
-    #[error("unknown game '{0}' (known: chess chess960 connect4 hex othello togyz)")]
+    #[error("unknown game '{}' (known: chess chess960 connect4 hex othello togyz)", OneLine(.0))]
     Game(String),
     /// A parameter the game does not have.
-    #[error("unknown parameter '{parameter}' of {game} (hex takes size=3..19 and swap)")]
+    #[error("unknown parameter '{}' of {game} (hex takes size=3..19 and swap)", OneLine(parameter))]
     Parameter {
         /// The game's name.
         game: String,

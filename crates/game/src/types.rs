@@ -115,7 +115,7 @@ impl fmt::Display for EndReason {
 
 /// A move code that is not legal here.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("illegal move {text}")]
+#[error("illegal move {}", OneLine(text))]
 pub struct IllegalMove {
     /// The move as text.
     pub text: String,
@@ -125,7 +125,7 @@ pub struct IllegalMove {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MoveError {
     /// Not a move of this game at all.
-    #[error("'{text}' is not a move in {game} (expected {expected})")]
+    #[error("'{}' is not a move in {game} (expected {expected})", OneLine(text))]
     Syntax {
         /// The offending text.
         text: String,
@@ -135,7 +135,7 @@ pub enum MoveError {
         expected: &'static str,
     },
     /// A move of this game that the position does not allow.
-    #[error("illegal move {text}")]
+    #[error("illegal move {}", OneLine(text))]
     Illegal {
         /// The offending text.
         text: String,
@@ -144,7 +144,7 @@ pub enum MoveError {
 
 /// Position text that describes no legal position.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("bad {game} position: {reason}")]
+#[error("bad {game} position: {}", OneLine(reason))]
 pub struct PositionError {
     /// The game's name.
     pub game: &'static str,
@@ -155,5 +155,20 @@ pub struct PositionError {
 impl PositionError {
     pub(crate) fn new(game: &'static str, reason: impl Into<String>) -> Self {
         Self { game, reason: reason.into() }
+    }
+}
+
+/// Text quoted in an error, with control characters written out, so that every error stays one line.
+pub(crate) struct OneLine<'a>(pub(crate) &'a str);
+
+impl fmt::Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|character| {
+            if character.is_control() {
+                write!(f, "{}", character.escape_default())
+            } else {
+                write!(f, "{character}")
+            }
+        })
     }
 }

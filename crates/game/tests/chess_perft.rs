@@ -1,5 +1,7 @@
 //! Chess and Chess960 against published node counts.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
 use mavis_game::{CastlingMode, Chess, Game, Move, perft};
 use shakmaty::{Position as _, fen::Fen};
 

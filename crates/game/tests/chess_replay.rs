@@ -1,5 +1,7 @@
 //! TCEC games, replayed move by move from their SAN.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
 use mavis_game::{CastlingMode, Chess, EndReason, Game, Move};
 use pgn_reader::{RawTag, Reader, SanPlus, Visitor};
 use std::{env, fs, ops::ControlFlow, path::PathBuf};
