@@ -1,0 +1,20 @@
+//! The implementation on CPU: f32, matrix products by `gemm`, loops that the compiler turns into vector code, threads by rayon.
+//!
+//! Sums run in a fixed order that does not depend on which thread does what, so the same seed gives the same training run.
+
+pub(crate) mod attention;
+mod attention_backward;
+mod attention_layer;
+mod backward;
+mod forward;
+pub(crate) mod loss;
+pub(crate) mod matmul;
+mod muon;
+pub(crate) mod norm;
+mod rotary;
+pub(crate) mod scalar;
+mod swiglu;
+mod trainer;
+pub(crate) mod update;
+
+pub use trainer::CpuTrainer;

@@ -1,0 +1,135 @@
+//! Loops over slices that compile to vector code: dot products, exponentials, reductions.
+
+/// Lanes of the accumulators: two vectors of AVX2, so that the additions of one do not wait for the other.
+const LANES: usize = 16;
+
+/// `a * b + c` in one rounding where the machine has the instruction; elsewhere the library call would be slow.
+#[inline(always)]
+pub(crate) fn fma(a: f32, b: f32, c: f32) -> f32 {
+    if cfg!(any(target_feature = "fma", target_arch = "aarch64")) { a.mul_add(b, c) } else { a * b + c }
+}
+
+/// Dot product.
+#[inline(always)]
+pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut lanes = [0.0f32; LANES];
+    let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let tail: f32 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(a, b)| a * b).sum();
+    for (a, b) in a_chunks.zip(b_chunks) {
+        for lane in 0..LANES {
+            lanes[lane] = fma(a[lane], b[lane], lanes[lane]);
+        }
+    }
+    fold(lanes) + tail
+}
+
+/// `sum(a * b * c)`.
+#[inline(always)]
+pub(crate) fn dot3(a: &[f32], b: &[f32], c: &[f32]) -> f32 {
+    let mut lanes = [0.0f32; LANES];
+    let whole = a.len() - a.len() % LANES;
+    for ((a, b), c) in a.chunks_exact(LANES).zip(b.chunks_exact(LANES)).zip(c.chunks_exact(LANES)) {
+        for lane in 0..LANES {
+            lanes[lane] = fma(a[lane] * b[lane], c[lane], lanes[lane]);
+        }
+    }
+    let tail: f32 = a[whole..].iter().zip(&b[whole..]).zip(&c[whole..]).map(|((a, b), c)| a * b * c).sum();
+    fold(lanes) + tail
+}
+
+/// Sum.
+#[inline(always)]
+pub(crate) fn sum(a: &[f32]) -> f32 {
+    let mut lanes = [0.0f32; LANES];
+    let chunks = a.chunks_exact(LANES);
+    let tail: f32 = chunks.remainder().iter().sum();
+    for a in chunks {
+        for lane in 0..LANES {
+            lanes[lane] += a[lane];
+        }
+    }
+    fold(lanes) + tail
+}
+
+/// Largest value; `-inf` when empty.
+#[inline(always)]
+pub(crate) fn max(a: &[f32]) -> f32 {
+    let mut lanes = [f32::NEG_INFINITY; LANES];
+    let chunks = a.chunks_exact(LANES);
+    let tail = chunks.remainder().iter().fold(f32::NEG_INFINITY, |max, x| if *x > max { *x } else { max });
+    for a in chunks {
+        for lane in 0..LANES {
+            lanes[lane] = if a[lane] > lanes[lane] { a[lane] } else { lanes[lane] };
+        }
+    }
+    lanes.iter().fold(tail, |max, x| if *x > max { *x } else { max })
+}
+
+#[inline(always)]
+fn fold(lanes: [f32; LANES]) -> f32 {
+    let mut lanes = lanes;
+    let mut half = LANES / 2;
+    while half > 0 {
+        for lane in 0..half {
+            lanes[lane] += lanes[lane + half];
+        }
+        half /= 2;
+    }
+    lanes[0]
+}
+
+/// Exponential to about 2 units in the last place, without branches so that loops over it become vector code. Below -87 it
+/// gives 1.6e-38, above 88 about 1.6e38; not-a-number stays so.
+#[inline(always)]
+pub(crate) fn exp(x: f32) -> f32 {
+    // Adding and subtracting this rounds to the nearest integer, which then stands in the low bits.
+    const ROUND: f32 = 12_582_912.0;
+    let x = if x < -87.0 { -87.0 } else { x };
+    let x = if x > 88.0 { 88.0 } else { x };
+    let shifted = fma(x, std::f32::consts::LOG2_E, ROUND);
+    let n = shifted - ROUND;
+    // ln 2 in two parts, so that the remainder is exact.
+    let r = fma(n, -0.693_359_4, x);
+    let r = fma(n, 2.121_944_4e-4, r);
+    // Taylor's series of e^r for |r| <= 0.35, to the sixth power.
+    let p = fma(r, 1.0 / 720.0, 1.0 / 120.0);
+    let p = fma(p, r, 1.0 / 24.0);
+    let p = fma(p, r, 1.0 / 6.0);
+    let p = fma(p, r, 0.5);
+    let p = fma(p, r, 1.0);
+    let p = fma(p, r, 1.0);
+    let scale = f32::from_bits(shifted.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(127) << 23);
+    p * scale
+}
+
+/// `1 / (1 + e^-x)`.
+#[inline(always)]
+pub(crate) fn sigmoid(x: f32) -> f32 {
+    1.0 / (1.0 + exp(-x))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponential_is_close_everywhere() {
+        for i in -870..880 {
+            let x = i as f32 * 0.1;
+            let exact = f64::from(x).exp();
+            assert!((f64::from(exp(x)) / exact - 1.0).abs() < 5e-7, "{x}");
+        }
+        assert_eq!(exp(0.0), 1.0);
+        assert!(exp(-1e9) < 2e-38 && exp(f32::NEG_INFINITY) < 2e-38);
+        assert!(exp(f32::NAN).is_nan());
+    }
+
+    #[test]
+    fn reductions_have_tails() {
+        let x: Vec<f32> = (0..37).map(|i| i as f32).collect();
+        assert_eq!(sum(&x), 666.0);
+        assert_eq!(dot(&x, &x), 16206.0);
+        assert_eq!(max(&x), 36.0);
+        assert_eq!(max(&[]), f32::NEG_INFINITY);
+    }
+}

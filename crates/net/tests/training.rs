@@ -1,0 +1,235 @@
+//! The trainer as a whole: gradients of the full model, learning, ranks, resuming.
+#![allow(clippy::unwrap_used)] // Helpers outside test functions may unwrap too: a panic is the failure.
+
+use mavis_net::cpu::CpuTrainer;
+use mavis_net::{
+    Algorithm, AllReduce, Batch, LossRows, NetError, OptimizerSettings, StepSettings, ThreadRank, TrainState,
+    Trainer, TransformerConfig, Weights, initial_parameters,
+};
+
+fn config(qk_norm: bool, tied: bool) -> TransformerConfig {
+    TransformerConfig {
+        vocab: 40,
+        d_model: 32,
+        n_layers: 2,
+        n_heads: 2,
+        d_ff: 48,
+        rope_theta: 10_000.0,
+        norm_eps: 1e-5,
+        qk_norm,
+        tied,
+        init_seed: 7,
+    }
+}
+
+/// Larger than at the start of training, so that gradients are far from rounding.
+fn parameters(config: &TransformerConfig) -> Vec<f32> {
+    initial_parameters(config).unwrap().iter().map(|x| if *x == 1.0 { 1.0 } else { x * 10.0 }).collect()
+}
+
+fn trainer(config: &TransformerConfig, optimizer: OptimizerSettings) -> CpuTrainer {
+    CpuTrainer::new(config.clone(), optimizer, TrainState::new(parameters(config))).unwrap()
+}
+
+/// A causal sequence, a prompt seen in full with a causal tail, and a star.
+fn batch() -> (Batch, LossRows) {
+    let mut batch = Batch::default();
+    let mut rows = LossRows::default();
+    batch.push_causal(&[1, 5, 9, 2, 5, 7, 30]);
+    rows.push_hard(2, 1.0, 0, 4);
+    rows.push_hard(6, 0.5, 0, 11);
+    batch.push_prompted(&[3, 3, 8, 12, 13, 39], 4);
+    rows.push_soft(10, 1.0, 1, &[(12, 0.5), (13, 0.25), (20, 0.25)]);
+    rows.push_hard(12, 2.0, 2, 0);
+    batch.push_prompted(&[17, 18, 19], 3);
+    for (i, id) in [21, 22, 23].into_iter().enumerate() {
+        batch.push_branch(&[id, id + 10], 3, 3, 0);
+        rows.push_hard(16 + 2 * i as u32, 1.0, 3, id + 10);
+    }
+    rows.push_soft(15, 1.5, 1, &[(21, 0.4), (22, 0.3), (23, 0.3)]);
+    (batch, rows)
+}
+
+/// Numbers in (-1, 1).
+fn direction(n: usize, seed: u64) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+    };
+    (0..n).map(|_| next()).collect()
+}
+
+#[test]
+fn gradients_of_every_tensor_agree_with_finite_differences() {
+    for (qk_norm, tied) in [(true, false), (false, true)] {
+        let config = config(qk_norm, tied);
+        let (batch, rows) = batch();
+        let mut trainer = trainer(&config, OptimizerSettings::default());
+        let base = trainer.parameters(Weights::Live).unwrap();
+        trainer.forward_backward(&batch, &rows).unwrap();
+        let gradient = trainer.gradient().unwrap();
+        for (i, tensor) in trainer.layout().clone().tensors().iter().enumerate() {
+            let mut along = direction(tensor.len(), i as u64 + 1);
+            let norm = along.iter().map(|x| x * x).sum::<f32>().sqrt();
+            along.iter_mut().for_each(|x| *x /= norm);
+            let mut loss_at = |step: f32| {
+                let mut moved = base.clone();
+                moved[tensor.range()].iter_mut().zip(&along).for_each(|(p, d)| *p += step * d);
+                trainer.set_state(TrainState::new(moved)).unwrap();
+                f64::from(trainer.evaluate(&batch, &rows, Weights::Live).unwrap().loss)
+            };
+            let step = 1e-2;
+            let slope = (loss_at(step) - loss_at(-step)) / (2.0 * f64::from(step));
+            let expected: f64 =
+                gradient[tensor.range()].iter().zip(&along).map(|(g, d)| f64::from(g * d)).sum();
+            assert!(
+                (slope - expected).abs() < 1e-3 * slope.abs().max(0.3),
+                "{}: {slope} {expected}",
+                tensor.name
+            );
+        }
+    }
+}
+
+#[test]
+fn padding_gets_no_gradient_and_never_moves() {
+    let config = config(true, false);
+    let (batch, rows) = batch();
+    let mut trainer = trainer(&config, OptimizerSettings::default());
+    trainer.train_step(&batch, &rows, &StepSettings { learning_rate: 0.1 }).unwrap();
+    let parameters = trainer.parameters(Weights::Live).unwrap();
+    let layout = trainer.layout();
+    let mut covered = vec![false; layout.len()];
+    layout.tensors().iter().for_each(|tensor| covered[tensor.range()].fill(true));
+    assert!(covered.iter().zip(&parameters).all(|(covered, p)| *covered || *p == 0.0));
+}
+
+#[test]
+fn both_optimizers_learn_the_batch() {
+    for algorithm in [Algorithm::AdamW, Algorithm::Muon] {
+        let (batch, rows) = batch();
+        let optimizer = OptimizerSettings { algorithm, weight_decay: 0.01, ..OptimizerSettings::default() };
+        let mut trainer = trainer(&config(true, false), optimizer);
+        let losses: Vec<f32> = (0..60)
+            .map(|_| {
+                trainer.train_step(&batch, &rows, &StepSettings { learning_rate: 3e-3 }).unwrap().loss.loss
+            })
+            .collect();
+        // The soft targets have an entropy of their own, 0.36 nats of this loss.
+        assert!(losses[59] < 0.6 && losses[0] > 2.5, "{algorithm:?}: {} to {}", losses[0], losses[59]);
+        let average = trainer.evaluate(&batch, &rows, Weights::Average).unwrap().loss;
+        assert!(average < losses[0] && average > losses[59], "{average}");
+    }
+}
+
+#[test]
+fn branches_do_not_see_each_other() {
+    let mut trainer = trainer(&config(true, false), OptimizerSettings::default());
+    let star = |second: [u32; 2]| {
+        let mut batch = Batch::default();
+        batch.push_prompted(&[1, 2, 3, 4], 4);
+        batch.push_branch(&[5, 6], 4, 4, 0);
+        batch.push_branch(&second, 4, 4, 0);
+        batch
+    };
+    let first = trainer.logits(&star([7, 8]), &[4, 5, 7], Weights::Live).unwrap();
+    let other = trainer.logits(&star([9, 10]), &[4, 5, 7], Weights::Live).unwrap();
+    assert_eq!(first.row(0), other.row(0));
+    assert_eq!(first.row(1), other.row(1));
+    assert_ne!(first.row(2), other.row(2));
+    // A branch is what a plain continuation of the prompt would be.
+    let mut alone = Batch::default();
+    alone.push_prompted(&[1, 2, 3, 4, 7, 8], 4);
+    let alone = trainer.logits(&alone, &[5], Weights::Live).unwrap();
+    alone.row(0).iter().zip(first.row(2)).for_each(|(a, b)| assert!((a - b).abs() < 1e-5));
+}
+
+#[test]
+fn two_ranks_on_half_batches_equal_one_on_the_whole() {
+    let config = config(true, false);
+    let sequences = [[1u32, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12, 13, 14, 15], [16, 17, 18, 19, 20]];
+    let part = move |range: std::ops::Range<usize>| {
+        let (mut batch, mut rows) = (Batch::default(), LossRows::default());
+        for (i, sequence) in sequences[range].iter().enumerate() {
+            batch.push_causal(sequence);
+            (0..4).for_each(|t| rows.push_hard((i * 5 + t) as u32, 1.0, 0, sequence[t + 1]));
+        }
+        rows.normalizer = Some(16.0);
+        (batch, rows)
+    };
+    let run = move |range: std::ops::Range<usize>, rank: Option<ThreadRank>| {
+        let (batch, rows) = part(range);
+        let mut trainer = trainer(&config, OptimizerSettings::default());
+        for _ in 0..5 {
+            trainer.forward_backward(&batch, &rows).unwrap();
+            if let Some(rank) = &rank {
+                assert_eq!(rank.n_ranks(), 2);
+                trainer.all_reduce(rank).unwrap();
+            }
+            trainer.update(&StepSettings { learning_rate: 1e-3 }).unwrap();
+        }
+        trainer.parameters(Weights::Live).unwrap()
+    };
+    let whole = run(0..4, None);
+    let threads: Vec<_> = ThreadRank::group(2)
+        .into_iter()
+        .enumerate()
+        .map(|(i, rank)| {
+            let run = run.clone();
+            std::thread::spawn(move || run(2 * i..2 * i + 2, Some(rank)))
+        })
+        .collect();
+    let parts: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    assert_eq!(parts[0], parts[1], "ranks stay bit for bit the same");
+    let difference = whole.iter().zip(&parts[0]).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(difference < 2e-5, "{difference}");
+}
+
+#[test]
+fn a_resumed_run_gives_the_same_losses() {
+    let (batch, rows) = batch();
+    let settings = StepSettings { learning_rate: 3e-3 };
+    for algorithm in [Algorithm::AdamW, Algorithm::Muon] {
+        let optimizer = OptimizerSettings { algorithm, ..OptimizerSettings::default() };
+        let mut unbroken = trainer(&config(true, false), optimizer.clone());
+        let step = |trainer: &mut CpuTrainer| trainer.train_step(&batch, &rows, &settings).unwrap();
+        (0..3).for_each(|_| drop(step(&mut unbroken)));
+        let state = unbroken.state().unwrap();
+        let mut resumed = CpuTrainer::new(config(true, false), optimizer, state).unwrap();
+        for _ in 0..3 {
+            assert_eq!(step(&mut unbroken), step(&mut resumed));
+        }
+        assert_eq!(unbroken.state().unwrap(), resumed.state().unwrap());
+    }
+}
+
+#[test]
+fn overflow_is_an_error_and_changes_nothing() {
+    let config = config(false, false);
+    let (batch, rows) = batch();
+    let mut bad = parameters(&config);
+    bad[5 * 32] = f32::NAN;
+    let mut trainer =
+        CpuTrainer::new(config, OptimizerSettings::default(), TrainState::new(bad.clone())).unwrap();
+    let error = trainer.train_step(&batch, &rows, &StepSettings { learning_rate: 1e-3 }).unwrap_err();
+    assert!(matches!(error, NetError::NotFinite { step: 0, .. }), "{error}");
+    let after = trainer.parameters(Weights::Live).unwrap();
+    assert!(bad.iter().zip(&after).all(|(a, b)| a.to_bits() == b.to_bits()));
+    assert!(trainer.gradient().unwrap().iter().all(|g| *g == 0.0));
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let mut trainer = trainer(&config(true, false), OptimizerSettings::default());
+    let (mut batch, rows) = batch();
+    batch.tokens[3] = 40;
+    let settings = StepSettings { learning_rate: 1e-3 };
+    assert!(matches!(trainer.submit(&batch, &rows, &settings), Err(NetError::Token { token_idx: 3, .. })));
+    assert!(trainer.collect().unwrap().is_none());
+    let mut state = trainer.state().unwrap();
+    state.average.pop();
+    assert!(matches!(trainer.set_state(state), Err(NetError::Length { what: "average", .. })));
+}
