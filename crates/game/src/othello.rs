@@ -373,7 +373,9 @@ mod tests {
             Othello::parse("XXXXXXO-XXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX O").unwrap();
         assert_eq!(position.parse_move("pass"), Ok(Othello::PASS));
         assert!(!position.is_legal(Move(7)));
+        let key = position.key();
         position.play(Othello::PASS).unwrap();
+        assert_ne!(position.key(), key, "the side to move is part of the key");
         assert!(!position.is_legal(Othello::PASS));
         position.play(Move(7)).unwrap();
         assert_eq!(position.outcome(), Some(Outcome::Win(Side::First)));
