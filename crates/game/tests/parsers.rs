@@ -67,7 +67,7 @@ fn broken(random: &mut Xoshiro256PlusPlus, text: &str) -> String {
 }
 
 fn below(random: &mut Xoshiro256PlusPlus, n: usize) -> usize {
-    (u64::from(random.next_u32()) * n as u64 >> 32) as usize
+    ((u64::from(random.next_u32()) * n as u64) >> 32) as usize
 }
 
 #[test]
