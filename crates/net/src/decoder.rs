@@ -56,6 +56,17 @@ pub trait Decoder: Send {
     fn logits(&mut self, batch: &Batch, want: &Want) -> Result<Logits, NetError>;
 }
 
+/// How a decoder stores matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// As given; what is exact in fewer bits may be kept in fewer.
+    #[default]
+    Exact,
+    /// Whole numbers of 8 bits with a factor for each output row: faster where memory is the limit, and slightly off.
+    Int8,
+}
+
 /// Name of an open session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(pub u64);

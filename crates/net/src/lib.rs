@@ -55,7 +55,7 @@ mod trainer;
 pub use all_reduce::{AllReduce, AllReduceError, ThreadRank};
 pub use batch::{Batch, BatchToken, LossRows};
 pub use config::{ConfigError, TransformerConfig};
-pub use decoder::{Decoder, Logits, SessionId, Want};
+pub use decoder::{Decoder, Logits, Precision, SessionId, Want};
 pub use error::NetError;
 pub use layout::{
     ALIGN, LayerOffsets, Layout, TensorRole, TensorSpec, TransformerOffsets, initial_parameters,

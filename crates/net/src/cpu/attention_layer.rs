@@ -1,13 +1,11 @@
 //! The attention of a block between its two matrix products: split into heads, normalize, rotate, attend, join; and back.
-//!
-//! The work is cut by sequence and head. Each piece owns one contiguous region of every buffer: for the sequence that starts at
-//! token `b` with `t` tokens, head `h` of a buffer with `w` values a token and head lies at `(b * n_heads + h * t) * w`.
 
 use rayon::prelude::*;
 
 use super::attention::{self, Head, Mask};
 use super::attention_backward::{self, Gradients, Saved, Scratch};
 use super::norm::{self, Normed};
+use super::pieces::Pieces;
 use super::rotary::Rotary;
 use crate::batch::Batch;
 use crate::config::TransformerConfig;
@@ -41,9 +39,9 @@ impl AttentionLayer<'_> {
         saved.outs.resize(n * d, 0.0);
         saved.log_sums.resize(n * h, 0.0);
         let head_dim = self.config.head_dim();
-        let heads = self.pieces(&mut saved.heads, 3 * head_dim);
-        let outs = self.pieces(&mut saved.outs, head_dim);
-        let log_sums = self.pieces(&mut saved.log_sums, 1);
+        let heads = self.pieces().cut(&mut saved.heads, 3 * head_dim);
+        let outs = self.pieces().cut(&mut saved.outs, head_dim);
+        let log_sums = self.pieces().cut(&mut saved.log_sums, 1);
         heads.into_par_iter().zip(outs).zip(log_sums).enumerate().for_each_init(
             Vec::new,
             |scores, (piece, ((heads, out), log_sums))| {
@@ -51,7 +49,7 @@ impl AttentionLayer<'_> {
                 attention::forward(self.head(piece, heads), out, Some(log_sums), scores);
             },
         );
-        self.join(out, &saved.outs);
+        self.pieces().join(out, &saved.outs, 1);
     }
 
     /// From the gradient of the output `[n, d]` to that of the raw product `[n, 3 d]`; returns the gradients of the two gains.
@@ -66,7 +64,8 @@ impl AttentionLayer<'_> {
         let mut d_heads = vec![0.0; saved.heads.len()];
         let (mut d_q_gain, mut d_k_gain) = (vec![0.0; head_dim], vec![0.0; head_dim]);
         let gain_parts: Vec<[Vec<f32>; 2]> = self
-            .pieces(&mut d_heads, 3 * head_dim)
+            .pieces()
+            .cut(&mut d_heads, 3 * head_dim)
             .into_par_iter()
             .enumerate()
             .map_init(<(Scratch, Vec<f32>)>::default, |(scratch, d_out_head), (piece, d_heads)| {
@@ -92,27 +91,17 @@ impl AttentionLayer<'_> {
             d_q_gain.iter_mut().zip(&q).for_each(|(sum, x)| *sum += x);
             d_k_gain.iter_mut().zip(&k).for_each(|(sum, x)| *sum += x);
         }
-        self.join_qkv(d_qkv, &d_heads);
+        self.pieces().join(d_qkv, &d_heads, 3);
         (d_q_gain, d_k_gain)
     }
 
-    /// Token range and head of a piece.
-    fn place(&self, piece: usize) -> (std::ops::Range<usize>, usize) {
-        (self.batch.sequence(piece / self.config.n_heads), piece % self.config.n_heads)
+    /// How the work is cut.
+    fn pieces(&self) -> Pieces<'_> {
+        Pieces { batch: self.batch, n_heads: self.config.n_heads, head_dim: self.config.head_dim() }
     }
 
-    /// Cuts a buffer with `width` values a token and head.
-    fn pieces<'b>(&self, buffer: &'b mut [f32], width: usize) -> Vec<&'b mut [f32]> {
-        let mut rest = buffer;
-        let mut pieces = Vec::with_capacity(self.batch.n_sequences() * self.config.n_heads);
-        for sequence_idx in 0..self.batch.n_sequences() {
-            for _ in 0..self.config.n_heads {
-                let (piece, after) = rest.split_at_mut(self.batch.sequence(sequence_idx).len() * width);
-                pieces.push(piece);
-                rest = after;
-            }
-        }
-        pieces
+    fn place(&self, piece: usize) -> (std::ops::Range<usize>, usize) {
+        self.pieces().place(piece)
     }
 
     /// The view attention takes of a piece.
@@ -187,37 +176,5 @@ impl AttentionLayer<'_> {
         for token_idx in range {
             rows.extend_from_slice(&joined[token_idx * d + h * head_dim..][..head_dim]);
         }
-    }
-
-    /// Pieces of `[t, head_dim]` to `[n, d]`.
-    fn join(&self, joined: &mut [f32], pieces: &[f32]) {
-        self.join_parts(joined, pieces, 1);
-    }
-
-    /// Pieces of `[3, t, head_dim]` to `[n, 3 d]`.
-    fn join_qkv(&self, joined: &mut [f32], pieces: &[f32]) {
-        self.join_parts(joined, pieces, 3);
-    }
-
-    fn join_parts(&self, joined: &mut [f32], pieces: &[f32], parts: usize) {
-        let (d, head_dim, n_heads) = (self.config.d_model, self.config.head_dim(), self.config.n_heads);
-        let mut rest = joined;
-        let mut rows = Vec::with_capacity(self.batch.n_sequences());
-        for sequence_idx in 0..self.batch.n_sequences() {
-            let (own, after) = rest.split_at_mut(self.batch.sequence(sequence_idx).len() * parts * d);
-            rows.push(own);
-            rest = after;
-        }
-        rows.into_par_iter().enumerate().for_each(|(sequence_idx, rows)| {
-            let range = self.batch.sequence(sequence_idx);
-            let t = range.len();
-            for (i, row) in rows.chunks_exact_mut(parts * d).enumerate() {
-                for (slot, out) in row.chunks_exact_mut(head_dim).enumerate() {
-                    let (part, h) = (slot / n_heads, slot % n_heads);
-                    let piece = (range.start * n_heads + h * t) * parts * head_dim;
-                    out.copy_from_slice(&pieces[piece + (part * t + i) * head_dim..][..head_dim]);
-                }
-            }
-        });
     }
 }

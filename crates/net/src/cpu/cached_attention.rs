@@ -1,0 +1,114 @@
+//! Attention of new tokens over cached keys and values.
+
+use rayon::prelude::*;
+
+use super::attention::{self, Head, Mask};
+use super::norm;
+use super::pieces::Pieces;
+use super::rotary::Rotary;
+use super::session::Session;
+use crate::batch::Batch;
+use crate::config::TransformerConfig;
+
+/// Tokens from which the pieces are shared among threads.
+const PARALLEL_FROM: usize = 16;
+
+/// What every piece of the work reads.
+#[derive(Clone, Copy)]
+pub(crate) struct CachedAttention<'a> {
+    pub(crate) config: &'a TransformerConfig,
+    pub(crate) batch: &'a Batch,
+    pub(crate) rotary: &'a Rotary,
+    /// Gains of the query and key norms, with `qk_norm`.
+    pub(crate) gains: Option<(&'a [f32], &'a [f32])>,
+}
+
+/// The new tokens of one session, and one head.
+struct Piece<'a> {
+    /// Token range in the batch.
+    range: std::ops::Range<usize>,
+    head_idx: usize,
+    /// Tokens the session had before.
+    cached: usize,
+    /// Keys and values of this head, `[2][capacity][head_dim]`.
+    cache: &'a mut [f32],
+    /// `[t, head_dim]`.
+    out: &'a mut [f32],
+}
+
+/// Memory of one thread.
+#[derive(Default)]
+struct Scratch {
+    queries: Vec<f32>,
+    scores: Vec<f32>,
+}
+
+impl CachedAttention<'_> {
+    /// Writes the new keys and values of a layer into the sessions and attends: `qkv` `[n, 3 d]` to `out` `[n, d]`; `memory` is
+    /// for the outputs by piece.
+    pub(crate) fn forward(
+        &self,
+        out: &mut [f32],
+        sessions: &mut [Session],
+        layer_idx: usize,
+        qkv: &[f32],
+        memory: &mut Vec<f32>,
+    ) {
+        let (n_heads, head_dim) = (self.config.n_heads, self.config.head_dim());
+        let cut = Pieces { batch: self.batch, n_heads, head_dim };
+        memory.resize(self.batch.len() * self.config.d_model, 0.0);
+        let lengths: Vec<usize> = sessions.iter().map(Session::len).collect();
+        let caches = sessions.iter_mut().flat_map(|session| session.layer(layer_idx));
+        let pieces: Vec<Piece<'_>> = caches
+            .zip(cut.cut(memory, head_dim))
+            .enumerate()
+            .map(|(piece, (cache, out))| {
+                let (range, head_idx) = cut.place(piece);
+                Piece { range, head_idx, cached: lengths[piece / n_heads], cache, out }
+            })
+            .collect();
+        if self.batch.len() < PARALLEL_FROM {
+            let mut scratch = Scratch::default();
+            pieces.into_iter().for_each(|piece| self.piece(piece, qkv, &mut scratch));
+        } else {
+            pieces
+                .into_par_iter()
+                .for_each_init(Scratch::default, |scratch, piece| self.piece(piece, qkv, scratch));
+        }
+        cut.join(out, memory, 1);
+    }
+
+    fn piece(&self, piece: Piece<'_>, qkv: &[f32], scratch: &mut Scratch) {
+        let Piece { range, head_idx, cached, cache, out } = piece;
+        let (d, head_dim) = (self.config.d_model, self.config.head_dim());
+        let (keys, values) = cache.split_at_mut(cache.len() / 2);
+        scratch.queries.resize(range.len() * head_dim, 0.0);
+        for (i, token_idx) in range.clone().enumerate() {
+            let raw = |part: usize| &qkv[token_idx * 3 * d + part * d + head_idx * head_dim..][..head_dim];
+            let slot = (cached + i) * head_dim..(cached + i + 1) * head_dim;
+            let query = &mut scratch.queries[i * head_dim..(i + 1) * head_dim];
+            self.turned(query, raw(0), self.gains.map(|gains| gains.0), token_idx);
+            self.turned(&mut keys[slot.clone()], raw(1), self.gains.map(|gains| gains.1), token_idx);
+            values[slot].copy_from_slice(raw(2));
+        }
+        let mask = Mask {
+            prefix_end: &self.batch.prefix_end[range.clone()],
+            branch_start: &self.batch.branch_start[range],
+            first: cached,
+        };
+        let head = Head { queries: &scratch.queries, keys, values, head_dim, mask };
+        attention::forward(head, out, None, &mut scratch.scores);
+    }
+
+    /// A query or key, normalized if there is a gain, and rotated to its position.
+    #[inline]
+    fn turned(&self, out: &mut [f32], raw: &[f32], gain: Option<&[f32]>, token_idx: usize) {
+        match gain {
+            Some(gain) => {
+                norm::row(out, raw, gain, self.config.norm_eps);
+            }
+            None => out.copy_from_slice(raw),
+        }
+        self.rotary.turn(out, self.batch.positions[token_idx]);
+    }
+}

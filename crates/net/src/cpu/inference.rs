@@ -1,0 +1,237 @@
+//! The pass of a decoder: rearranged weights, and blocks of rows that go through a whole half-block on one thread.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::cached_attention::CachedAttention;
+use super::forward::embed;
+use super::packed::{Out, Packed, PackedScratch};
+use super::rotary::Rotary;
+use super::session::Session;
+use super::{norm, swiglu};
+use crate::batch::Batch;
+use crate::config::TransformerConfig;
+use crate::decoder::{Logits, Precision};
+use crate::error::NetError;
+use crate::layout::{Layout, TransformerOffsets};
+
+/// Most rows of a block: their activations and a panel of weights stay in the second-level cache.
+const BLOCK_ROWS: usize = 96;
+
+/// Fixed parameters, rearranged.
+pub(crate) struct Inference {
+    config: TransformerConfig,
+    /// `[vocab, d]`.
+    embedding: Vec<f32>,
+    layers: Vec<InferenceLayer>,
+    norm: Vec<f32>,
+    head: Packed,
+}
+
+struct InferenceLayer {
+    attention_norm: Vec<f32>,
+    qkv: Packed,
+    qk_gains: Option<(Vec<f32>, Vec<f32>)>,
+    output: Packed,
+    mlp_norm: Vec<f32>,
+    gate_up: Packed,
+    down: Packed,
+}
+
+/// Activations of a pass, kept from call to call.
+#[derive(Default)]
+pub(crate) struct Memory {
+    /// Residual stream, `[n, d]`.
+    stream: Vec<f32>,
+    qkv: Vec<f32>,
+    attended: Vec<f32>,
+    pieces: Vec<f32>,
+    picked: Vec<f32>,
+}
+
+/// Memory of one thread for a block of rows.
+#[derive(Default)]
+struct RowMemory {
+    normed: Vec<f32>,
+    gate_up: Vec<f32>,
+    hidden: Vec<f32>,
+    packed: PackedScratch,
+}
+
+thread_local! {
+    static ROW_MEMORY: RefCell<RowMemory> = RefCell::default();
+}
+
+impl Inference {
+    /// Rearranges a flat buffer.
+    pub(crate) fn new(
+        config: TransformerConfig,
+        parameters: &[f32],
+        precision: Precision,
+    ) -> Result<Self, NetError> {
+        let layout = Layout::transformer(&config)?;
+        if parameters.len() != layout.len() {
+            let (expected, got) = (layout.len(), parameters.len());
+            return Err(NetError::Length { what: "parameters", expected, got });
+        }
+        let offsets = TransformerOffsets::new(&config, &layout)?;
+        let (d, ff, vocab) = (config.d_model, config.d_ff, config.vocab);
+        let vector = |offset: usize, len: usize| parameters[offset..offset + len].to_vec();
+        let matrix = |offset: usize, outputs: usize, inputs: usize| {
+            Packed::new(&parameters[offset..offset + outputs * inputs], inputs, outputs, precision)
+        };
+        let layers = offsets.layers.iter().map(|layer| InferenceLayer {
+            attention_norm: vector(layer.attention_norm, d),
+            qkv: matrix(layer.qkv, 3 * d, d),
+            qk_gains: layer.q_norm.zip(layer.k_norm).map(|(q, k)| {
+                let head_dim = config.head_dim();
+                (vector(q, head_dim), vector(k, head_dim))
+            }),
+            output: matrix(layer.output, d, d),
+            mlp_norm: vector(layer.mlp_norm, d),
+            gate_up: matrix(layer.gate_up, 2 * ff, d),
+            down: matrix(layer.down, d, ff),
+        });
+        Ok(Self {
+            layers: layers.collect(),
+            embedding: vector(offsets.embedding, vocab * d),
+            norm: vector(offsets.norm, d),
+            head: matrix(offsets.head, vocab, d),
+            config,
+        })
+    }
+
+    /// The shape.
+    pub(crate) fn config(&self) -> &TransformerConfig {
+        &self.config
+    }
+
+    /// Bytes of all matrices.
+    pub(crate) fn n_bytes(&self) -> usize {
+        let layer = |layer: &InferenceLayer| {
+            [&layer.qkv, &layer.output, &layer.gate_up, &layer.down]
+                .iter()
+                .map(|m| m.n_bytes())
+                .sum::<usize>()
+        };
+        self.layers.iter().map(layer).sum::<usize>() + self.head.n_bytes()
+    }
+
+    /// Runs all blocks; the residual stream stays in `memory`, keys and values go to the sessions.
+    pub(crate) fn trunk(
+        &self,
+        batch: &Batch,
+        rotary: &Rotary,
+        sessions: &mut [Session],
+        memory: &mut Memory,
+    ) {
+        let (n, d) = (batch.len(), self.config.d_model);
+        memory.stream.resize(n * d, 0.0);
+        memory.qkv.resize(n * 3 * d, 0.0);
+        memory.attended.resize(n * d, 0.0);
+        embed(&mut memory.stream, &self.embedding, &batch.tokens);
+        let rows = block_rows(n);
+        for (layer_idx, layer) in self.layers.iter().enumerate() {
+            let qkv = memory.qkv.par_chunks_mut(rows * 3 * d).zip(memory.stream.par_chunks(rows * d));
+            each(n, qkv, |(qkv, stream)| self.project(layer, qkv, stream));
+            let gains = layer.qk_gains.as_ref().map(|(q, k)| (q.as_slice(), k.as_slice()));
+            let attention = CachedAttention { config: &self.config, batch, rotary, gains };
+            attention.forward(&mut memory.attended, sessions, layer_idx, &memory.qkv, &mut memory.pieces);
+            let stream = memory.stream.par_chunks_mut(rows * d).zip(memory.attended.par_chunks(rows * d));
+            each(n, stream, |(stream, attended)| self.advance(layer, stream, attended));
+        }
+    }
+
+    /// Logits of some rows of the stream that [`trunk`](Self::trunk) left.
+    pub(crate) fn head(&self, rows: &[u32], columns: Range<usize>, memory: &mut Memory) -> Logits {
+        let d = self.config.d_model;
+        memory.picked.resize(rows.len() * d, 0.0);
+        for (row, out) in rows.iter().zip(memory.picked.chunks_exact_mut(d)) {
+            let stream = &memory.stream[*row as usize * d..(*row as usize + 1) * d];
+            norm::row(out, stream, &self.norm, self.config.norm_eps);
+        }
+        if rows.is_empty() || columns.is_empty() {
+            return Logits { values: Vec::new(), n_columns: columns.len() };
+        }
+        // Panels begin at multiples of 16; what lies before the range is cut off again.
+        let first = columns.start / 16 * 16;
+        let width = columns.end - first;
+        let mut values = vec![0.0; rows.len() * width];
+        let block = block_rows(rows.len());
+        let blocks = values.par_chunks_mut(block * width).zip(memory.picked.par_chunks(block * d));
+        each(rows.len(), blocks, |(data, picked)| {
+            with_memory(|own| {
+                self.head.forward(picked, Out { data, first, width, add: false }, &mut own.packed)
+            });
+        });
+        if width > columns.len() {
+            let skip = columns.start - first;
+            values = values.chunks_exact(width).flat_map(|row| &row[skip..]).copied().collect();
+        }
+        Logits { values, n_columns: columns.len() }
+    }
+
+    /// First norm and the query-key-value product of a block of rows.
+    fn project(&self, layer: &InferenceLayer, qkv: &mut [f32], stream: &[f32]) {
+        with_memory(|own| {
+            self.normed(&mut own.normed, stream, &layer.attention_norm);
+            let out = Out { data: qkv, first: 0, width: layer.qkv.outputs(), add: false };
+            layer.qkv.forward(&own.normed, out, &mut own.packed);
+        });
+    }
+
+    /// Everything after attention of a block of rows.
+    fn advance(&self, layer: &InferenceLayer, stream: &mut [f32], attended: &[f32]) {
+        let (d, ff) = (self.config.d_model, self.config.d_ff);
+        let n = stream.len() / d;
+        with_memory(|own| {
+            let out = Out { data: stream, first: 0, width: d, add: true };
+            layer.output.forward(attended, out, &mut own.packed);
+            self.normed(&mut own.normed, stream, &layer.mlp_norm);
+            own.gate_up.resize(n * 2 * ff, 0.0);
+            own.hidden.resize(n * ff, 0.0);
+            let out = Out { data: &mut own.gate_up, first: 0, width: 2 * ff, add: false };
+            layer.gate_up.forward(&own.normed, out, &mut own.packed);
+            for (hidden, gate_up) in own.hidden.chunks_exact_mut(ff).zip(own.gate_up.chunks_exact(2 * ff)) {
+                swiglu::row(hidden, gate_up);
+            }
+            let out = Out { data: stream, first: 0, width: d, add: true };
+            layer.down.forward(&own.hidden, out, &mut own.packed);
+        });
+    }
+
+    fn normed(&self, normed: &mut Vec<f32>, stream: &[f32], gain: &[f32]) {
+        let d = self.config.d_model;
+        normed.resize(stream.len(), 0.0);
+        for (normed, row) in normed.chunks_exact_mut(d).zip(stream.chunks_exact(d)) {
+            norm::row(normed, row, gain, self.config.norm_eps);
+        }
+    }
+}
+
+/// Rows of a block: as many blocks as keep every thread equally busy, none larger than [`BLOCK_ROWS`].
+fn block_rows(n: usize) -> usize {
+    let threads = rayon::current_num_threads();
+    let blocks = n.div_ceil(BLOCK_ROWS).next_multiple_of(threads);
+    // Tiles have six rows, so smaller blocks than that would only read the weights more often.
+    n.div_ceil(blocks).next_multiple_of(6).max(6)
+}
+
+/// Runs blocks in parallel, or here when there is but one.
+fn each<T: Send>(n: usize, blocks: impl IndexedParallelIterator<Item = T>, run: impl Fn(T) + Send + Sync) {
+    if n <= 6 {
+        // A single block: handing it to another thread would only cost time.
+        blocks.with_min_len(usize::MAX).for_each(run);
+    } else {
+        blocks.for_each(run);
+    }
+}
+
+/// The memory of this thread. It is taken out while in use: a thread that waits for others may start another block.
+fn with_memory(run: impl FnOnce(&mut RowMemory)) {
+    let mut own = ROW_MEMORY.take();
+    run(&mut own);
+    ROW_MEMORY.set(own);
+}

@@ -1,0 +1,185 @@
+//! Sessions against whole passes of the trainer.
+#![allow(clippy::unwrap_used)] // Helpers outside test functions may unwrap too: a panic is the failure.
+
+use mavis_net::cpu::{CpuDecoder, CpuTrainer};
+use mavis_net::{
+    Batch, BatchToken, Decoder, NetError, OptimizerSettings, Precision, TrainState, Trainer,
+    TransformerConfig, Want, Weights, initial_parameters,
+};
+
+fn config(qk_norm: bool) -> TransformerConfig {
+    TransformerConfig {
+        vocab: 72,
+        d_model: 32,
+        n_layers: 3,
+        n_heads: 2,
+        d_ff: 56,
+        rope_theta: 10_000.0,
+        norm_eps: 1e-5,
+        qk_norm,
+        tied: !qk_norm,
+        init_seed: 3,
+    }
+}
+
+fn parameters(config: &TransformerConfig) -> Vec<f32> {
+    initial_parameters(config).unwrap().iter().map(|x| if *x == 1.0 { 1.0 } else { x * 8.0 }).collect()
+}
+
+fn pair(qk_norm: bool) -> (CpuTrainer, CpuDecoder) {
+    let config = config(qk_norm);
+    let parameters = parameters(&config);
+    let decoder = CpuDecoder::new(config.clone(), &parameters, Precision::Exact).unwrap();
+    let state = TrainState::new(parameters);
+    (CpuTrainer::new(config, OptimizerSettings::default(), state).unwrap(), decoder)
+}
+
+fn tokens(n: usize, seed: usize) -> Vec<u32> {
+    (0..n).map(|i| ((i * i * 7 + i * 13 + seed * 29) % 72) as u32).collect()
+}
+
+fn assert_close(a: &[f32], b: &[f32]) {
+    assert_eq!(a.len(), b.len());
+    for (i, (a, b)) in a.iter().zip(b).enumerate() {
+        assert!((a - b).abs() < 2e-5 * b.abs().max(1.0), "{i}: {a} {b}");
+    }
+}
+
+#[test]
+fn a_stateless_pass_equals_the_trainer() {
+    for qk_norm in [false, true] {
+        let (mut trainer, mut decoder) = pair(qk_norm);
+        let mut batch = Batch::default();
+        batch.push_causal(&tokens(150, 1));
+        batch.begin();
+        batch.push_prompted(&tokens(40, 2), 40);
+        for branch in 0..20 {
+            batch.push_branch(&tokens(3, branch), 40, 40, 0);
+        }
+        batch.push_causal(&tokens(1, 5));
+        let rows: Vec<u32> = (0..batch.len() as u32).collect();
+        let expected = trainer.logits(&batch, &rows, Weights::Live).unwrap();
+        let got = decoder.logits(&batch, &Want::rows(rows.clone())).unwrap();
+        assert_close(&got.values, &expected.values);
+        let some = decoder.logits(&batch, &Want { rows, columns: Some(21..45) }).unwrap();
+        assert_eq!(some.n_rows(), batch.len());
+        assert_close(some.row(77), &expected.row(77)[21..45]);
+    }
+}
+
+#[test]
+fn tokens_one_by_one_equal_one_pass() {
+    for qk_norm in [false, true] {
+        let (mut trainer, mut decoder) = pair(qk_norm);
+        let text = tokens(70, 4);
+        let mut whole = Batch::default();
+        whole.push_causal(&text);
+        let rows: Vec<u32> = (0..70).collect();
+        let expected = trainer.logits(&whole, &rows, Weights::Live).unwrap();
+        let session = decoder.open().unwrap();
+        for (i, &id) in text.iter().enumerate() {
+            let mut batch = Batch::default();
+            batch.push(BatchToken { id, position: i as u32, prefix_end: 0, branch_start: 0 });
+            let logits = decoder.extend(&[session], &batch, &Want::last(&batch)).unwrap();
+            assert_close(logits.row(0), expected.row(i));
+        }
+        assert_eq!(decoder.session_len(session).unwrap(), 70);
+    }
+}
+
+#[test]
+fn unequal_sessions_extend_together_fork_and_truncate() {
+    let (mut trainer, mut decoder) = pair(true);
+    let (first, second) = (tokens(50, 1), tokens(23, 2));
+    let sessions = [decoder.open().unwrap(), decoder.open().unwrap()];
+    let part = |parts: [(&[u32], usize); 2]| {
+        let mut batch = Batch::default();
+        for (ids, from) in parts {
+            batch.begin();
+            for (i, &id) in ids.iter().enumerate() {
+                batch.push(BatchToken { id, position: (from + i) as u32, prefix_end: 0, branch_start: 0 });
+            }
+        }
+        batch
+    };
+    let start = part([(&first[..30], 0), (&second[..1], 0)]);
+    decoder.extend(&sessions, &start, &Want::default()).unwrap();
+    // A detour that is undone, and a fork that keeps it.
+    let detour = part([(&tokens(5, 9), 30), (&[], 1)]);
+    decoder.extend(&sessions, &detour, &Want::default()).unwrap();
+    let fork = decoder.fork(sessions[0], 35).unwrap();
+    decoder.truncate(sessions[0], 30).unwrap();
+    let rest = part([(&first[30..], 30), (&second[1..], 1)]);
+    let got = decoder.extend(&sessions, &rest, &Want::last(&rest)).unwrap();
+    for (i, text) in [&first, &second].into_iter().enumerate() {
+        let mut whole = Batch::default();
+        whole.push_causal(text);
+        let expected = trainer.logits(&whole, &[text.len() as u32 - 1], Weights::Live).unwrap();
+        assert_close(got.row(i), expected.row(0));
+    }
+    assert_eq!(decoder.session_len(fork).unwrap(), 35);
+    decoder.close(fork);
+    assert!(matches!(decoder.session_len(fork), Err(NetError::Session(_))));
+    assert!(matches!(decoder.truncate(sessions[1], 99), Err(NetError::SessionUse { .. })));
+}
+
+#[test]
+fn branches_over_a_cached_prompt_equal_the_star() {
+    let (mut trainer, mut decoder) = pair(true);
+    let prompt = tokens(33, 6);
+    let branches: Vec<Vec<u32>> = (0..12).map(|i| tokens(1 + i % 3, i)).collect();
+    let mut star = Batch::default();
+    star.push_prompted(&prompt, 33);
+    branches.iter().for_each(|branch| star.push_branch(branch, 33, 33, 0));
+    let rows: Vec<u32> = (33..star.len() as u32).collect();
+    let expected = trainer.logits(&star, &rows, Weights::Live).unwrap();
+
+    let session = decoder.open().unwrap();
+    let mut first = Batch::default();
+    first.push_prompted(&prompt, 33);
+    decoder.extend(&[session], &first, &Want::default()).unwrap();
+    let mut second = Batch::default();
+    second.begin();
+    branches.iter().for_each(|branch| second.push_branch(branch, 33, 33, 33));
+    let rows: Vec<u32> = (0..second.len() as u32).collect();
+    let got = decoder.extend(&[session], &second, &Want::rows(rows)).unwrap();
+    assert_close(&got.values, &expected.values);
+}
+
+#[test]
+fn misuse_is_an_error_and_changes_nothing() {
+    let (_, mut decoder) = pair(true);
+    let session = decoder.open().unwrap();
+    let mut batch = Batch::default();
+    batch.push_causal(&[1, 2, 3]);
+    decoder.extend(&[session], &batch, &Want::default()).unwrap();
+    let mut twice = batch.clone();
+    twice.push_causal(&[4]);
+    assert!(matches!(
+        decoder.extend(&[session, session], &twice, &Want::default()),
+        Err(NetError::SessionUse { .. })
+    ));
+    let beyond = Want::rows([3]);
+    assert!(matches!(decoder.extend(&[session], &batch, &beyond), Err(NetError::Row { row: 3, .. })));
+    let columns = Want { rows: vec![0], columns: Some(60..80) };
+    assert!(matches!(decoder.extend(&[session], &batch, &columns), Err(NetError::Target { id: 80, .. })));
+    batch.prefix_end[0] = 7;
+    assert!(matches!(decoder.extend(&[session], &batch, &Want::default()), Err(NetError::Mask { .. })));
+    assert_eq!(decoder.session_len(session).unwrap(), 3);
+}
+
+#[test]
+fn int8_is_near() {
+    let config = config(true);
+    let parameters = parameters(&config);
+    let mut exact = CpuDecoder::new(config.clone(), &parameters, Precision::Exact).unwrap();
+    let mut int8 = CpuDecoder::new(config, &parameters, Precision::Int8).unwrap();
+    assert!(int8.n_weight_bytes() * 3 < exact.n_weight_bytes());
+    let mut batch = Batch::default();
+    batch.push_causal(&tokens(30, 1));
+    let want = Want::rows((0..30).collect::<Vec<_>>());
+    let (a, b) = (exact.logits(&batch, &want).unwrap(), int8.logits(&batch, &want).unwrap());
+    let norm = |x: &[f32]| x.iter().map(|x| x * x).sum::<f32>().sqrt();
+    let difference: Vec<f32> = a.values.iter().zip(&b.values).map(|(a, b)| a - b).collect();
+    assert!(norm(&difference) < 0.03 * norm(&a.values), "{}", norm(&difference) / norm(&a.values));
+}
