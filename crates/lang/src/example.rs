@@ -8,6 +8,7 @@ use crate::{
     command::{CommandError, Commands, Given},
     moves,
     request::{Input, write_forms, write_prompt},
+    state::without_history,
     value::Bucket,
     vocab::{self, LINE_END, Token, vocabulary},
 };
@@ -197,7 +198,8 @@ impl ExampleBuilder {
         tokens: &mut Vec<Token>,
     ) -> Result<usize, BuildError> {
         if annotation.moves.is_empty() {
-            let outcome = annotation.position.outcome().ok_or(BuildError::NoMoves)?;
+            // A game that only its history ends shows nothing of it in the text.
+            let outcome = without_history(annotation.position).outcome().ok_or(BuildError::NoMoves)?;
             tokens.extend([vocab::INVALID, outcome_token(outcome)]);
             return Ok(0);
         }

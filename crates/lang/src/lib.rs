@@ -24,16 +24,24 @@
 
 #![allow(dead_code, unused_imports, reason = "the traces that use the rest come next")]
 
+pub mod answer;
 pub mod command;
 pub mod example;
+pub mod hallucination;
 pub mod moves;
+pub mod parser;
+pub mod referee;
 pub mod request;
 pub mod state;
 pub mod value;
 pub mod vocab;
 
+pub use answer::{Answer, Listing};
 pub use command::{Commands, Form, Forms, Given, Top};
 pub use example::{Annotation, BuildError, Example, ExampleBuilder, ListSpan, Variety};
+pub use hallucination::{Hallucination, Mistake};
+pub use parser::{parse_answer, parse_example, parse_example_text, parse_request};
+pub use referee::{Legality, Metrics, Verdict, judge, referee};
 pub use request::{Request, Start};
 pub use value::{Bucket, Distribution, Score, Scoring};
 pub use vocab::{Token, Vocabulary, vocabulary};

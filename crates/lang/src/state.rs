@@ -5,7 +5,7 @@ mod chess;
 mod togyz;
 
 use crate::vocab::{Token, vocabulary};
-use mavis_game::{Game, Position, Rules};
+use mavis_game::{Chess, Game, Position, Rules};
 
 /// Why tokens are no state.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -126,6 +126,15 @@ pub fn same_state(one: &Position, other: &Position) -> bool {
     write_state(one, &mut tokens[0]);
     write_state(other, &mut tokens[1]);
     tokens[0] == tokens[1]
+}
+
+/// The position as the language shows it: what only its history knows is forgotten.
+#[must_use]
+pub fn without_history(position: &Position) -> Position {
+    match position {
+        Position::Chess(game) => Position::Chess(Chess::from_position(game.position().clone())),
+        other => other.clone(),
+    }
 }
 
 fn shown(tokens: &[Token], at: usize) -> String {

@@ -9,19 +9,9 @@ use mavis_lang::{
     Annotation, Bucket, Commands, Example, ExampleBuilder, Forms, Given, Request, Top, Variety, moves, state,
     vocab, vocabulary,
 };
-use support::{Annotated, random, random_play};
+use support::{Annotated, GAMES, random, random_play};
 
 const FIGURE_1: &str = include_str!("data/figure1.mav");
-
-const GAMES: [Rules; 7] = [
-    Rules::Chess,
-    Rules::Chess960,
-    Rules::Connect4,
-    Rules::HEX,
-    Rules::Hex { size: 5, swap: true },
-    Rules::Othello,
-    Rules::Togyz,
-];
 
 #[test]
 fn figure_1_is_built_as_printed() {

@@ -6,6 +6,17 @@ use mavis_lang::Annotation;
 use rand::{Rng, SeedableRng, seq::IndexedRandom};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// Every game, and Hex once more with its other options.
+pub const GAMES: [Rules; 7] = [
+    Rules::Chess,
+    Rules::Chess960,
+    Rules::Connect4,
+    Rules::HEX,
+    Rules::Hex { size: 5, swap: true },
+    Rules::Othello,
+    Rules::Togyz,
+];
+
 /// The random numbers of a test.
 pub fn random(seed: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed)
