@@ -9,6 +9,8 @@
 //! with cached keys and values). Both take a [`Batch`]: sequences of unequal length, end to end, with a mask of two integers a token that covers
 //! causal attention, full attention over a prompt, and star branches. [`LossRows`] says which rows are trained and on which distributions.
 //!
+//! [`Checkpoint`] goes on with a run exactly where it stopped; [`SmallCheckpoint`] is what ships.
+//!
 //! What the tokens mean is not known here; crate `model` builds batches and reads logits.
 //!
 //! ```
@@ -41,9 +43,11 @@
 //! ```
 
 mod all_reduce;
+mod atomic_file;
 mod batch;
 #[cfg(test)]
 mod check;
+mod checkpoint;
 mod config;
 pub mod cpu;
 mod decoder;
@@ -51,9 +55,14 @@ mod error;
 mod layout;
 mod optimizer;
 mod trainer;
+mod wire;
 
 pub use all_reduce::{AllReduce, AllReduceError, ThreadRank};
+pub use atomic_file::replace_file;
 pub use batch::{Batch, BatchToken, LossRows};
+pub use checkpoint::{
+    Checkpoint, CheckpointError, CheckpointInfo, NetworkConfig, SmallCheckpoint, inspect, read_tensors,
+};
 pub use config::{ConfigError, TransformerConfig};
 pub use decoder::{Decoder, Logits, Precision, SessionId, Want};
 pub use error::NetError;
@@ -64,3 +73,4 @@ pub use optimizer::{Algorithm, NEWTON_SCHULZ, NEWTON_SCHULZ_ROUNDS, OptimizerSet
 pub use trainer::{
     LossReport, StepReport, StepSettings, TagLoss, TrainState, Trainer, UpdateReport, Weights,
 };
+pub use wire::TensorError;
