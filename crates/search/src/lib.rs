@@ -19,8 +19,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod knob;
+pub mod mcts;
 mod random;
 pub mod rollout;
 mod stop;
+pub mod wire;
 
 pub use stop::{Cancel, Stop};

@@ -7,10 +7,17 @@ use std::{
     },
     time::{Duration, Instant},
 };
+use tokio::sync::Notify;
 
-/// A flag that ends a search from another thread; clones share it.
+/// A flag that ends a search from another thread or task; clones share it.
 #[derive(Clone, Default, Debug)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel(Arc<Flag>);
+
+#[derive(Default, Debug)]
+struct Flag {
+    raised: AtomicBool,
+    waiting: Notify,
+}
 
 impl Cancel {
     /// A token nobody has cancelled yet.
@@ -21,13 +28,25 @@ impl Cancel {
 
     /// Asks every search that holds this token to end with what it has.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Release);
+        self.0.raised.store(true, Ordering::Release);
+        self.0.waiting.notify_waiters();
     }
 
     /// Whether [`Cancel::cancel`] was called.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.0.raised.load(Ordering::Acquire)
+    }
+
+    /// Waits until [`Cancel::cancel`] is called.
+    pub async fn cancelled(&self) {
+        let notified = self.0.waiting.notified();
+        tokio::pin!(notified);
+        // Listening begins before the flag is read, so that a call in between is not missed.
+        notified.as_mut().enable();
+        if !self.is_cancelled() {
+            notified.await;
+        }
     }
 }
 
@@ -66,9 +85,31 @@ impl Stop {
         self
     }
 
+    /// The same, but no later than `time` from now; `None` changes nothing.
+    #[must_use]
+    pub fn within(mut self, time: Option<Duration>) -> Self {
+        let limit = time.and_then(|time| Instant::now().checked_add(time));
+        self.deadline = match (self.deadline, limit) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        self
+    }
+
     /// Whether it is time to end. Reads the clock only when there is a deadline.
     #[must_use]
     pub fn is_due(&self) -> bool {
         self.cancel.is_cancelled() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Waits until it is time to end.
+    pub async fn due(&self) {
+        match self.deadline {
+            None => self.cancel.cancelled().await,
+            Some(deadline) => tokio::select! {
+                () = self.cancel.cancelled() => {}
+                () = tokio::time::sleep_until(deadline.into()) => {}
+            },
+        }
     }
 }

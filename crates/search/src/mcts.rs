@@ -1,0 +1,33 @@
+//! MCTS over any evaluator, as in paper 001 (algorithms 1 to 8), with or without the rules.
+//!
+//! [`Search`] owns a tree and an evaluator and keeps `batch` evaluations in flight; it can be run again after moves
+//! were played and then goes on with the part of the tree below them. [`search_game`] is the same search for code that
+//! finds values at once, without futures. What every knob does stands in `docs/search.md`; the table of them is
+//! [`Settings::knobs`].
+
+mod choice;
+mod drive;
+mod plain;
+pub mod prior;
+pub mod proof;
+mod referee;
+mod report;
+mod reuse;
+mod schedule;
+mod search;
+mod settings;
+mod simulator;
+pub(crate) mod tree;
+pub mod virtual_count;
+mod world;
+
+#[cfg(test)]
+mod tests;
+
+pub use plain::search_game;
+pub use proof::Proof;
+pub use referee::RefereeReport;
+pub use report::{Counts, MoveReport, Report, Stopped};
+pub use schedule::Schedule;
+pub use search::{Search, SearchError};
+pub use settings::{FinalMove, Scoring, Settings, VirtualCounts, WorldModel};

@@ -1,0 +1,149 @@
+//! Every knob of the search, one row each.
+
+use super::{Schedule, virtual_count::VirtualRule};
+use crate::knob::{choice, knobs};
+use std::time::Duration;
+
+choice! {
+    /// How a distribution over values becomes one number.
+    pub enum Scoring {
+        /// Its expectation.
+        Mean = "mean",
+        /// Its mode.
+        Max = "max",
+    }
+}
+
+choice! {
+    /// How virtual counts are spread over the path of a simulation in flight.
+    pub enum VirtualCounts {
+        /// Most at the leaf, halved at each step up (paper 001).
+        Dynamic = "dynamic",
+        /// The same everywhere.
+        Fixed = "fixed",
+    }
+}
+
+choice! {
+    /// How the move to play is chosen from the root.
+    pub enum FinalMove {
+        /// Most visits, ties by value (algorithm 8).
+        Visits = "visits",
+        /// Best mean value among visited moves.
+        Value = "value",
+        /// At random, in proportion to visits^(1/temperature).
+        Sample = "sample",
+    }
+}
+
+choice! {
+    /// Where states, legal moves and ends come from.
+    pub enum WorldModel {
+        /// The rules of the game.
+        Rules = "rules",
+        /// The evaluator's own answers.
+        Model = "model",
+    }
+}
+
+knobs! {
+    /// Settings of the MCTS of paper 001.
+    pub struct Settings {
+        simulations "sims": u32 = 100, Integer(1, 4_000_000_000), "Simulations of one search, those that fail included.";
+        nodes "nodes": u32 = 0, Integer(0, 4_000_000_000), "Most nodes of the tree, kept ones included; 0 means no limit.";
+        time "time": Option<Duration> = None, Milliseconds(0, 86_400_000), "Most milliseconds of one search; 0 means no limit.";
+        tau "tau": Schedule = Schedule::constant(1.0), Text("a number above 0, or steps by ply such as 0:1/30:0.5"), "Temperature of the softmax over win probabilities in the prior, by ply.";
+        top_k "k": u16 = 5, Integer(1, 1000), "Moves that share the greedy part of the prior.";
+        epsilon "epsilon": f32 = 0.1, Real(0.0, 1.0), "Part of the prior that is spread evenly over all moves.";
+        c_puct "c_puct": f32 = 2.0, Real(0.0, 1000.0), "Weight of the prior against the value in PUCT.";
+        batch "batch": u16 = 16, Integer(1, 4096), "Evaluations in flight at once.";
+        timeout "timeout": Option<Duration> = None, Milliseconds(0, 86_400_000), "Milliseconds after which an evaluation is given up; 0 means never.";
+        virtual_counts "virtual": VirtualCounts = VirtualCounts::Dynamic, Choice(VirtualCounts::WORDS), "Virtual counts of simulations in flight.";
+        n_min "n_min": u32 = 2, Integer(0, 10_000), "Least dynamic virtual count on a path.";
+        n_max "n_max": u32 = 0, Integer(0, 10_000), "Dynamic virtual count at the leaf; 0 chooses by the simulations as in paper 001.";
+        n_fixed "n_fixed": u32 = 2, Integer(0, 10_000), "The fixed virtual count.";
+        scoring "scoring": Scoring = Scoring::Mean, Choice(Scoring::WORDS), "How a distribution over values becomes one number.";
+        final_move "final": FinalMove = FinalMove::Visits, Choice(FinalMove::WORDS), "How the move to play is chosen.";
+        final_temperature "final_temperature": f32 = 1.0, Real(0.01, 100.0), "Temperature of the sampled final move.";
+        reuse "reuse": bool = true, Switch, "Keep the part of the tree below the moves played.";
+        solver "solver": bool = true, Switch, "Prove wins, losses and draws from finished games upward and use them.";
+        noise "noise": f32 = 0.0, Real(0.0, 1.0), "Part of the root prior that is Dirichlet noise.";
+        noise_alpha "noise_alpha": f32 = 0.3, Real(0.001, 100.0), "Concentration of the root noise.";
+        seed "seed": u64 = 0, Integer(0, u64::MAX), "Seed of ties, noise and sampling.";
+        world "world": WorldModel = WorldModel::Rules, Choice(WorldModel::WORDS), "Where states, legal moves and ends come from.";
+        deterministic "deterministic": bool = false, Switch, "Take answers in the order they were asked for, so that the same seed gives the same tree.";
+        memory "memory": u32 = 1024, Integer(1, 1_000_000), "Most mebibytes of the tree.";
+    }
+}
+
+impl Settings {
+    /// The rule of virtual counts that these settings name.
+    #[must_use]
+    pub fn virtual_rule(&self) -> VirtualRule {
+        match self.virtual_counts {
+            VirtualCounts::Fixed => VirtualRule::Fixed(self.n_fixed),
+            VirtualCounts::Dynamic => {
+                VirtualRule::Dynamic { n_min: self.n_min, n_max: self.leaf_virtual_count() }
+            }
+        }
+    }
+
+    /// `n_max`, or what paper 001 found best for so many simulations.
+    fn leaf_virtual_count(&self) -> u32 {
+        match (self.n_max, self.simulations) {
+            (0, ..1000) => 8,
+            (0, 1000..2000) => 16,
+            (0, 2000..) => 32,
+            (n_max, _) => n_max,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knob::KnobError;
+
+    #[test]
+    fn a_spec_sets_rows_and_comes_back() {
+        let spec = "sims=500,tau=0:1/30:0.5,batch=32,timeout=250,scoring=max,reuse=false";
+        let settings: Settings = spec.parse().unwrap();
+        assert_eq!((settings.simulations, settings.batch), (500, 32));
+        assert_eq!(settings.timeout, Some(Duration::from_millis(250)));
+        assert_eq!(settings.to_string(), spec);
+        assert_eq!("".parse::<Settings>().unwrap(), Settings::default());
+    }
+
+    #[test]
+    fn every_row_reads_its_own_default_and_value() {
+        let mut settings = Settings::default();
+        for knob in Settings::knobs() {
+            settings.set(knob.name, &knob.default).unwrap();
+            assert_eq!(settings.value(knob.name), Some(knob.default.clone()), "{}", knob.name);
+        }
+        assert_eq!(settings, Settings::default());
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let typo = "simz=5".parse::<Settings>().unwrap_err();
+        assert_eq!(typo.to_string(), "unknown setting 'simz' (did you mean 'sims'?)");
+        let range = "epsilon=2".parse::<Settings>().unwrap_err();
+        assert_eq!(range.to_string(), "setting 'epsilon' cannot be '2' (expected a number from 0 to 1)");
+        assert!(matches!("zzzzzz=1".parse::<Settings>(), Err(KnobError::Unknown { nearest: None, .. })));
+    }
+
+    #[test]
+    fn leaf_counts_follow_the_paper() {
+        for (simulations, n_max) in [(100, 8), (250, 8), (500, 8), (1000, 16), (2000, 32)] {
+            let settings = Settings { simulations, ..Default::default() };
+            assert_eq!(settings.virtual_rule(), VirtualRule::Dynamic { n_min: 2, n_max });
+        }
+    }
+
+    #[test]
+    fn uci_names_are_capitalized() {
+        let names: Vec<String> = Settings::knobs().iter().map(|knob| knob.uci_name()).collect();
+        assert!(names.contains(&"CPuct".to_owned()) && names.contains(&"NoiseAlpha".to_owned()));
+    }
+}

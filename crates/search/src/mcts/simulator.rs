@@ -1,0 +1,348 @@
+//! Simulations one step at a time: down to a leaf, out for an answer, back up (algorithms 3 to 7).
+//!
+//! This is plain code. Whoever drives it decides how answers are found: at once, one after the other, or many in
+//! flight. Every leaf handed out must come back, by an answer or by [`Simulator::give_up`]; then no virtual count is
+//! left in the tree.
+
+use super::{
+    Settings,
+    prior::{PriorRule, add_noise},
+    proof::{Fate, Proof},
+    tree::{EdgeIdx, NewEdge, NodeIdx, Step, Tree},
+    virtual_count::VirtualRule,
+    world::World,
+};
+use crate::random::Random;
+use mavis_game::{Move, Outcome};
+
+/// A tree that grows.
+#[derive(Clone, Debug)]
+pub(crate) struct Simulator<W> {
+    pub(crate) world: W,
+    pub(crate) tree: Tree,
+    pub(crate) random: Random,
+    pub(crate) depths: Depths,
+    settings: Settings,
+    virtual_rule: VirtualRule,
+    /// Paths of the leaves handed out; a ticket is a place here. Memory of returned ones is reused.
+    paths: Vec<Vec<Step>>,
+    free: Vec<usize>,
+    /// Moves that led the running descent to where everything is under way.
+    blocked: Vec<EdgeIdx>,
+    priors: Vec<f32>,
+    values: Vec<f32>,
+}
+
+/// How deep simulations went.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Depths {
+    pub(crate) sum: u64,
+    pub(crate) n: u64,
+    pub(crate) most: usize,
+}
+
+/// A leaf handed out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Ticket(usize);
+
+/// How a simulation begins.
+#[derive(Debug)]
+pub(crate) enum Begun<C> {
+    /// It needs an evaluation.
+    Leaf(Ticket, C),
+    /// It ended in a known result, which is backed up already.
+    Known,
+    /// Every way down leads to a leaf that is handed out already.
+    Blocked,
+    /// The root is proven or dead: there is nothing left to find out.
+    Settled,
+}
+
+impl<W: World> Simulator<W> {
+    pub(crate) fn new(world: W, settings: &Settings) -> Self {
+        Self {
+            world,
+            tree: Tree::default(),
+            random: Random::seeded(settings.seed),
+            depths: Depths::default(),
+            settings: settings.clone(),
+            virtual_rule: settings.virtual_rule(),
+            paths: Vec::new(),
+            free: Vec::new(),
+            blocked: Vec::new(),
+            priors: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    /// Whether the tree may not grow any more.
+    pub(crate) fn is_full(&self) -> bool {
+        let nodes = self.settings.nodes;
+        (nodes > 0 && self.tree.nodes.len() >= nodes as usize)
+            || self.tree.bytes() >= (self.settings.memory as usize) << 20
+    }
+
+    /// Makes the root of an empty tree from its moves and their win probabilities.
+    pub(crate) fn expand_root(&mut self, moves: &[(Move, f32)]) {
+        debug_assert!(self.tree.is_empty(), "the root is made once");
+        self.expand(0, moves);
+        self.add_root_noise();
+    }
+
+    /// Mixes noise into the root's priors, where the settings ask for it.
+    pub(crate) fn add_root_noise(&mut self) {
+        if self.settings.noise > 0.0 {
+            let edges = self.tree.edges(NodeIdx::ROOT);
+            let (first, n) = (self.tree.node(NodeIdx::ROOT).first_edge as usize, edges.len());
+            let priors = self.tree.stats[first..first + n].iter_mut().map(|stat| &mut stat.prior);
+            add_noise(priors, self.settings.noise, self.settings.noise_alpha, &mut self.random);
+        }
+    }
+
+    /// Goes down from the root to a leaf.
+    pub(crate) fn begin(&mut self) -> Begun<W::Cursor> {
+        if self.tree.node(NodeIdx::ROOT).proof != Proof::Unknown {
+            return Begun::Settled;
+        }
+        let ticket = self.free.pop().unwrap_or_else(|| {
+            self.paths.push(Vec::new());
+            self.paths.len() - 1
+        });
+        let mut path = std::mem::take(&mut self.paths[ticket]);
+        path.clear();
+        let begun = self.descend(Ticket(ticket), &mut path);
+        self.paths[ticket] = path;
+        if !matches!(begun, Begun::Leaf(..)) {
+            self.free.push(ticket);
+        }
+        begun
+    }
+
+    fn descend(&mut self, ticket: Ticket, path: &mut Vec<Step>) -> Begun<W::Cursor> {
+        let mut cursor = self.world.start();
+        let mut node = NodeIdx::ROOT;
+        self.blocked.clear();
+        loop {
+            let Some(edge) = self.select(node) else {
+                let Some(step) = path.pop() else { return Begun::Blocked };
+                self.blocked.push(step.edge);
+                node = step.node;
+                cursor = self.replay(path);
+                continue;
+            };
+            path.push(Step { node, edge });
+            let link = *self.tree.link(edge);
+            match link.fate {
+                Fate::Proven(..) => {
+                    self.back_up(path, 0.0);
+                    return Begun::Known;
+                }
+                Fate::Open if link.child != NodeIdx::NONE => {
+                    self.world.enter(&mut cursor, node, link.mv);
+                    node = link.child;
+                }
+                _ => {
+                    self.world.enter(&mut cursor, node, link.mv);
+                    if let Some(outcome) = self.world.end(&cursor) {
+                        self.close(path, outcome);
+                        return Begun::Known;
+                    }
+                    self.tree.link_mut(edge).fate = Fate::Pending;
+                    self.tree.stat_mut(edge).score = f32::NEG_INFINITY;
+                    self.lend(path);
+                    return Begun::Leaf(ticket, cursor);
+                }
+            }
+        }
+    }
+
+    /// The move of PUCT (algorithm 4), ties at random; `None` if no move may be chosen.
+    fn select(&mut self, node: NodeIdx) -> Option<EdgeIdx> {
+        let &super::tree::Node { first_edge, visits, virtual_visits, .. } = self.tree.node(node);
+        // The node's own evaluation counts as a visit where there is no other: the root of 0 would hide the priors.
+        let scale = self.settings.c_puct * ((visits + virtual_visits).max(1) as f32).sqrt();
+        let mut best = f32::NEG_INFINITY;
+        let mut chosen = None;
+        let mut n_tied = 0;
+        for (stat, index) in self.tree.stats_of(node).iter().zip(first_edge..) {
+            let counts = (stat.visits + stat.virtual_visits + 1) as f32;
+            let score = stat.score + scale * stat.prior / counts;
+            if score < best || score == f32::NEG_INFINITY {
+                continue;
+            }
+            if !self.blocked.is_empty() && self.blocked.contains(&EdgeIdx(index)) {
+                continue;
+            }
+            if score > best {
+                (best, n_tied) = (score, 0);
+            }
+            n_tied += 1;
+            if n_tied == 1 || self.random.below(n_tied) == 0 {
+                chosen = Some(EdgeIdx(index));
+            }
+        }
+        chosen
+    }
+
+    /// Answers a leaf with its moves and their win probabilities; returns the new node.
+    pub(crate) fn answer(&mut self, ticket: Ticket, moves: &[(Move, f32)]) -> NodeIdx {
+        let path = self.take_back(ticket);
+        let node = self.expand(path.len() as u32, moves);
+        let best = moves.iter().map(|&(_, value)| value).fold(0.0, f32::max);
+        if let Some(step) = path.last() {
+            let link = self.tree.link_mut(step.edge);
+            link.child = node;
+            link.fate = Fate::Open;
+        }
+        // The new node's mover gets 2p - 1, the player who moved there the opposite.
+        self.back_up(&path, 1.0 - 2.0 * best);
+        self.give_back(ticket, path);
+        node
+    }
+
+    /// Answers a leaf with the end of the game.
+    pub(crate) fn answer_end(&mut self, ticket: Ticket, outcome: Outcome) {
+        let path = self.take_back(ticket);
+        self.close(&path, outcome);
+        self.give_back(ticket, path);
+    }
+
+    /// Answers a leaf with a hallucination: its move is dead, nothing is backed up.
+    pub(crate) fn answer_dead(&mut self, ticket: Ticket) {
+        let path = self.take_back(ticket);
+        if let Some(step) = path.last() {
+            self.mark(step.edge, Fate::Dead);
+            self.settle_up(&path);
+        }
+        self.give_back(ticket, path);
+    }
+
+    /// Takes a leaf back without an answer: its path is as it was.
+    pub(crate) fn give_up(&mut self, ticket: Ticket) {
+        let path = self.take_back(ticket);
+        if let Some(step) = path.last() {
+            self.tree.link_mut(step.edge).fate = Fate::Open;
+            self.tree.stat_mut(step.edge).score = 0.0;
+        }
+        self.give_back(ticket, path);
+    }
+
+    /// The path of a ticket, its virtual counts returned.
+    fn take_back(&mut self, Ticket(ticket): Ticket) -> Vec<Step> {
+        let path = std::mem::take(&mut self.paths[ticket]);
+        for (step, depth) in path.iter().zip(1..) {
+            let count = self.virtual_rule.count(depth, path.len());
+            self.tree.stat_mut(step.edge).virtual_visits -= count;
+            self.tree.node_mut(step.node).virtual_visits -= count;
+        }
+        path
+    }
+
+    fn give_back(&mut self, Ticket(ticket): Ticket, path: Vec<Step>) {
+        self.paths[ticket] = path;
+        self.free.push(ticket);
+    }
+
+    fn lend(&mut self, path: &[Step]) {
+        for (step, depth) in path.iter().zip(1..) {
+            let count = self.virtual_rule.count(depth, path.len());
+            self.tree.stat_mut(step.edge).virtual_visits += count;
+            self.tree.node_mut(step.node).virtual_visits += count;
+        }
+    }
+
+    /// Adds a node at a depth, priors by equation 1.
+    fn expand(&mut self, depth: u32, moves: &[(Move, f32)]) -> NodeIdx {
+        let rule = PriorRule {
+            tau: self.settings.tau.at(self.world.ply() + depth),
+            k: usize::from(self.settings.top_k),
+            epsilon: self.settings.epsilon,
+        };
+        self.values.clear();
+        self.values.extend(moves.iter().map(|&(_, value)| value));
+        rule.fill(&self.values, &mut self.priors);
+        self.tree.add_node(moves.iter().zip(&self.priors).map(|(&(mv, value), &prior)| NewEdge {
+            mv,
+            value: 2.0 * value - 1.0,
+            prior,
+        }))
+    }
+
+    /// The last move of the path ends the game.
+    fn close(&mut self, path: &[Step], outcome: Outcome) {
+        if let Some(step) = path.last() {
+            let root = self.world.side_to_move();
+            let mover = if path.len() % 2 == 1 { root } else { root.other() };
+            self.mark(step.edge, Fate::Proven(Proof::of(outcome, mover), 0));
+            self.settle_up(path);
+            self.back_up(path, 0.0);
+        }
+    }
+
+    /// Sets what has become of a move, and what selection may see of it.
+    fn mark(&mut self, edge: EdgeIdx, fate: Fate) {
+        self.tree.link_mut(edge).fate = fate;
+        self.tree.stat_mut(edge).score = match fate {
+            Fate::Proven(Proof::Loss, _) if self.settings.solver => f32::NEG_INFINITY,
+            Fate::Proven(proof, _) => proof.value().unwrap_or(0.0),
+            Fate::Open => 0.0,
+            Fate::Pending | Fate::Dead => f32::NEG_INFINITY,
+        };
+    }
+
+    /// Carries news about the last move of a path as far up as it settles anything.
+    fn settle_up(&mut self, path: &[Step]) {
+        for (index, step) in path.iter().enumerate().rev() {
+            if self.tree.node(step.node).proof != Proof::Unknown {
+                return;
+            }
+            let Some((proof, plies)) = self.tree.settle(step.node, self.settings.solver) else { return };
+            self.tree.node_mut(step.node).proof = proof;
+            if let Some(above) = index.checked_sub(1) {
+                let fate = match proof {
+                    Proof::Dead => Fate::Dead,
+                    known => Fate::Proven(known.flipped(), plies),
+                };
+                self.mark(path[above].edge, fate);
+            }
+        }
+    }
+
+    /// Adds one visit to every move of the path (algorithm 5). `value` is for the player who made the last move; where
+    /// a move is proven, its exact value takes over from there up.
+    fn back_up(&mut self, path: &[Step], mut value: f32) {
+        self.depths.sum += path.len() as u64;
+        self.depths.n += 1;
+        self.depths.most = self.depths.most.max(path.len());
+        for step in path.iter().rev() {
+            self.tree.node_mut(step.node).visits += 1;
+            let link = *self.tree.link(step.edge);
+            if let Fate::Proven(proof, _) = link.fate {
+                value = proof.value().unwrap_or(value);
+            }
+            let stat = self.tree.stat_mut(step.edge);
+            stat.visits += 1;
+            let visits = f64::from(stat.visits);
+            if link.child != NodeIdx::NONE {
+                let child = self.tree.node_mut(link.child);
+                child.sum += f64::from(value);
+                let mean = (child.sum / visits) as f32;
+                if link.fate == Fate::Open {
+                    self.tree.stat_mut(step.edge).score = mean;
+                }
+            }
+            value = -value;
+        }
+    }
+
+    fn replay(&self, path: &[Step]) -> W::Cursor {
+        let mut cursor = self.world.start();
+        for step in path {
+            self.world.enter(&mut cursor, step.node, self.tree.link(step.edge).mv);
+        }
+        cursor
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,241 @@
+//! The asynchronous search against evaluators in every kind of trouble.
+
+use super::{Proof, Report, Search, Settings, Stopped, tree::NodeIdx};
+use crate::{Cancel, Stop};
+use mavis_eval::{
+    EvalError, Evaluator, Faults, Faulty, Mistaken, Mistakes, Recorder, Replies, Request, Scripted, ready,
+};
+use mavis_game::{Game as _, Move, Position, Rules};
+use proptest::prelude::*;
+use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
+
+fn start(rules: Rules) -> Position {
+    Position::start(rules)
+}
+
+fn search(evaluator: impl Evaluator + 'static, settings: &str) -> Search {
+    Search::new(start(Rules::Connect4), Arc::new(evaluator), settings.parse().unwrap())
+}
+
+/// Runs on a runtime whose clock jumps, so that latencies cost nothing.
+fn run(search: &mut Search, stop: &Stop) -> Report {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(search.run(stop))
+}
+
+fn check_counts(search: &Search, report: &Report) {
+    let counts = &report.counts;
+    let gone = counts.failed + counts.timed_out + counts.cancelled + counts.n_hallucinations();
+    assert_eq!(counts.simulations, counts.completed + gone, "{counts:?}");
+    let tree = search.tree();
+    assert_eq!(tree.node(NodeIdx::ROOT).visits, counts.completed);
+    assert!(tree.nodes.iter().all(|node| node.virtual_visits == 0));
+    assert!(tree.stats.iter().all(|stat| stat.virtual_visits == 0));
+    assert!(tree.links.iter().all(|link| link.fate != super::proof::Fate::Pending));
+}
+
+#[test]
+fn a_batch_is_always_in_flight() {
+    let latency = Duration::from_millis(10);
+    let faults = Faults { least_latency: latency, most_latency: latency, ..Default::default() };
+    let mut search = search(Faulty::new(Scripted::new(1), faults), "sims=320,batch=16,solver=false,c_puct=6");
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let begun = Instant::now();
+        let report = search.run(&Stop::never()).await;
+        assert_eq!(report.counts.completed, 320);
+        check_counts(&search, &report);
+        // The root, then 7 moves at first (no more leaves are there), then full batches of 16.
+        let rounds = begun.elapsed().as_millis() / 11 + 1;
+        assert!((21..=24).contains(&rounds), "{rounds} rounds");
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn counts_add_up_whatever_fails(
+        seed in any::<u64>(),
+        batch in 1_u16..40,
+        failures in 0.0..0.4,
+        hallucinations in 0.0..0.4,
+        hangs in 0.0..0.3,
+        model in any::<bool>(),
+        limit in prop::option::of(1_u64..400),
+    ) {
+        let faults = Faults {
+            least_latency: Duration::from_millis(1),
+            most_latency: Duration::from_millis(30),
+            failures,
+            hallucinations,
+            hangs,
+            seed,
+        };
+        let world = if model { "model" } else { "rules" };
+        let settings = format!("sims=150,timeout=20,batch={batch},world={world}");
+        let mut search = search(Faulty::new(Scripted::new(seed), faults), &settings);
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let report = runtime.block_on(async {
+            // The clock of the runtime is a paused one; a deadline is counted from where it stands.
+            let cancel = Cancel::new();
+            let timer = cancel.clone();
+            if let Some(limit) = limit {
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(limit)).await;
+                    timer.cancel();
+                });
+            }
+            search.run(&Stop::on(&cancel)).await
+        });
+        prop_assert!(search.position().is_legal(report.best.unwrap()));
+        if report.stopped != Stopped::NoRoot {
+            check_counts(&search, &report);
+        }
+    }
+}
+
+#[test]
+fn a_search_that_gets_no_answer_plays_a_legal_move() {
+    let faults = Faults { hangs: 1.0, ..Default::default() };
+    let mut hanging = search(Faulty::new(Scripted::new(1), faults), "timeout=50");
+    let report = run(&mut hanging, &Stop::never());
+    assert_eq!((report.best, report.fallback, report.stopped), (Some(Move(0)), true, Stopped::NoRoot));
+    let cancel = Cancel::new();
+    cancel.cancel();
+    let mut cancelled = search(Faulty::new(Scripted::new(1), faults), "");
+    assert_eq!(run(&mut cancelled, &Stop::on(&cancel)).best, Some(Move(0)));
+}
+
+#[test]
+fn the_model_world_of_a_perfect_evaluator_is_the_rules() {
+    for settings in ["sims=400,batch=1", "sims=400,batch=16,deterministic"] {
+        let mut by_rules = search(Scripted::new(9), settings);
+        let mut by_model = search(Scripted::new(9), &format!("{settings},world=model"));
+        let (one, other) = (run(&mut by_rules, &Stop::never()), run(&mut by_model, &Stop::never()));
+        assert_eq!((one.best, one.moves), (other.best, other.moves), "{settings}");
+        let referee = by_model.referee().unwrap();
+        assert!(referee.is_clean(), "{referee:?}");
+        assert!(referee.nodes > 300);
+        assert!(by_rules.referee().is_none());
+    }
+}
+
+#[test]
+fn mistakes_are_refereed_by_kind() {
+    let mistakes =
+        Mistakes { missing_move: 0.2, illegal_move: 0.2, false_end: 0.1, stale_state: 0.1, seed: 3 };
+    let mut search = search(Mistaken::new(Scripted::new(2), mistakes), "sims=500,world=model,batch=4");
+    let report = run(&mut search, &Stop::never());
+    check_counts(&search, &report);
+    assert!(search.position().is_legal(report.best.unwrap()));
+    let referee = search.referee().unwrap();
+    for count in [referee.missing_moves, referee.illegal_moves, referee.false_ends, referee.wrong_states] {
+        assert!(count > 0, "{referee:?}");
+    }
+}
+
+/// Answers for the root, hallucinates behind it.
+struct RootOnly(Scripted);
+
+impl Evaluator for RootOnly {
+    fn evaluate(&self, requests: Vec<Request>) -> Replies {
+        match requests[..] {
+            [Request::Child { .. }] => ready(vec![Err(EvalError::hallucination("test", ""))]),
+            _ => self.0.evaluate(requests),
+        }
+    }
+
+    fn describe(&self) -> String {
+        "root only".to_owned()
+    }
+}
+
+#[test]
+fn a_dead_root_falls_back_to_the_best_root_value() {
+    let mut search = search(RootOnly(Scripted::new(4)), "sims=50,world=model");
+    let report = run(&mut search, &Stop::never());
+    let best = report.moves.iter().max_by(|a, b| a.model_value.total_cmp(&b.model_value)).unwrap();
+    assert_eq!((report.best, report.fallback, report.proof), (Some(best.mv), true, Proof::Dead));
+    assert_eq!((report.counts.completed, report.counts.hallucinations["test"]), (0, 7));
+    assert!(report.moves.iter().all(|entry| entry.visits == 0 && entry.proof == Proof::Dead));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_tree() {
+    let snapshot = |seed: u64, batch: u16| {
+        let mut search =
+            search(Scripted::new(5), &format!("sims=300,seed={seed},batch={batch},deterministic,noise=0.25"));
+        run(&mut search, &Stop::never());
+        search.snapshot()
+    };
+    assert_eq!(snapshot(1, 16), snapshot(1, 16));
+    assert_ne!(snapshot(1, 16).nodes, snapshot(2, 16).nodes);
+}
+
+#[test]
+fn a_kept_tree_saves_evaluations() {
+    let recorder = Recorder::new(Scripted::new(6));
+    let mut search = search(recorder.clone(), "sims=200,batch=1");
+    let report = run(&mut search, &Stop::never());
+    let best = &report.moves[0];
+    search.advance(best.mv).unwrap();
+    let kept = search.tree().node(NodeIdx::ROOT).visits;
+    assert_eq!(kept, best.visits - 1);
+    let n_before = recorder.records().len();
+    let next = run(&mut search, &Stop::never());
+    assert_eq!(recorder.records().len() - n_before, 200 - next.counts.known as usize, "no root to evaluate");
+    assert_eq!(next.moves.iter().map(|entry| entry.visits).sum::<u32>(), kept + 200);
+    // A position two plies on is found by itself; any other starts anew.
+    let reply = &next.moves[0];
+    let mut position = search.position().clone();
+    position.play(reply.mv).unwrap();
+    position.play(reply.line[1]).unwrap();
+    search.set_position(position);
+    assert!(!search.tree().is_empty());
+    search.set_position(start(Rules::Othello));
+    assert!(search.tree().is_empty());
+    assert!(run(&mut search, &Stop::never()).best.is_some());
+}
+
+#[test]
+fn a_repetition_is_a_draw_inside_the_tree() {
+    let mut position = start(Rules::Chess);
+    for mv in ["g1f3", "g8f6", "f3g1", "f6g8", "g1f3", "g8f6", "f3g1"] {
+        position.play_text(mv).unwrap();
+    }
+    let back = position.parse_move("f6g8").unwrap();
+    let settings: Settings = "sims=400,batch=1,epsilon=1".parse().unwrap();
+    let mut search = Search::new(position, Arc::new(Scripted::new(1)), settings);
+    let report = run(&mut search, &Stop::never());
+    let entry = report.moves.iter().find(|entry| entry.mv == back).unwrap();
+    assert_eq!((entry.proof, entry.value), (Proof::Draw, Some(0.0)));
+}
+
+#[test]
+fn limits_end_a_search() {
+    let mut by_nodes = search(Scripted::new(1), "sims=1000,nodes=50,batch=1");
+    let report = run(&mut by_nodes, &Stop::never());
+    assert_eq!((report.stopped, report.counts.nodes), (Stopped::Full, 50));
+    let mut over = search(Scripted::new(1), "");
+    for mv in [3, 0, 3, 0, 3, 0, 3] {
+        over.advance(Move(mv)).unwrap();
+    }
+    assert_eq!(run(&mut over, &Stop::never()).best, None);
+    assert!(over.advance(Move(0)).is_err());
+}
+
+#[test]
+fn sampling_follows_the_seed_and_spreads() {
+    let best = |seed: u64| {
+        let spec = format!("sims=60,final=sample,final_temperature=3,seed={seed},batch=1,solver=false");
+        run(&mut search(Scripted::new(8), &spec), &Stop::never()).best
+    };
+    let first: Vec<_> = (0..20).map(best).collect();
+    assert_eq!(first, (0..20).map(best).collect::<Vec<_>>());
+    assert!(first.iter().any(|&mv| mv != first[0]));
+}

@@ -1,0 +1,213 @@
+//! Where states, legal moves and ends come from: the rules, or the evaluator's own answers.
+
+use super::tree::NodeIdx;
+use mavis_eval::{EvalError, Evaluation, Hallucination, MoveValue, Request, Verdict};
+use mavis_game::{Game, Move, Moves, Outcome, Position, Side};
+use std::sync::Arc;
+
+/// What a simulation needs to know of the world to walk down the tree.
+pub(crate) trait World {
+    /// Where a simulation stands.
+    type Cursor;
+
+    /// At the root.
+    fn start(&self) -> Self::Cursor;
+
+    /// Takes a move from a node.
+    fn enter(&self, cursor: &mut Self::Cursor, node: NodeIdx, mv: Move);
+
+    /// Whether the game is over at a place never seen before, without asking the evaluator.
+    fn end(&self, cursor: &Self::Cursor) -> Option<Outcome>;
+
+    /// Whose turn it is at the root.
+    fn side_to_move(&self) -> Side;
+
+    /// Plies played before the root.
+    fn ply(&self) -> u32;
+}
+
+/// A world that an asynchronous search can ask about.
+pub(crate) trait Asked: World {
+    /// The question at a leaf.
+    fn request(&self, cursor: Self::Cursor) -> Request;
+
+    /// The question at the root.
+    fn root_request(&self) -> Request;
+
+    /// What the answer means: an end, or moves with win probabilities into `moves`.
+    fn read(
+        &self,
+        request: &Request,
+        evaluation: &Evaluation,
+        value_of: fn(&MoveValue) -> f32,
+        moves: &mut Vec<(Move, f32)>,
+    ) -> Result<Option<Outcome>, EvalError>;
+
+    /// Keeps what the answer says of the state of a new node.
+    fn keep(&mut self, node: NodeIdx, evaluation: &Evaluation);
+}
+
+/// The rules of a game.
+#[derive(Clone, Debug)]
+pub(crate) struct ByRules<G> {
+    pub(crate) root: G,
+}
+
+impl<G: Game> World for ByRules<G> {
+    type Cursor = G;
+
+    fn start(&self) -> G {
+        self.root.clone()
+    }
+
+    fn enter(&self, cursor: &mut G, _: NodeIdx, mv: Move) {
+        cursor.play_unchecked(mv);
+    }
+
+    fn end(&self, cursor: &G) -> Option<Outcome> {
+        // Whoever gains by a draw will claim it, so inside the tree a draw that can be claimed is one.
+        cursor.outcome().or_else(|| cursor.claimable_draw().then_some(Outcome::Draw))
+    }
+
+    fn side_to_move(&self) -> Side {
+        self.root.side_to_move()
+    }
+
+    fn ply(&self) -> u32 {
+        self.root.ply()
+    }
+}
+
+impl Asked for ByRules<Position> {
+    fn request(&self, cursor: Position) -> Request {
+        Request::state(cursor)
+    }
+
+    fn root_request(&self) -> Request {
+        Request::state(self.root.clone())
+    }
+
+    /// The legal moves with the values listed for them. One that is not listed gets the lowest value that is; listed
+    /// moves that are not legal are passed over.
+    fn read(
+        &self,
+        request: &Request,
+        evaluation: &Evaluation,
+        value_of: fn(&MoveValue) -> f32,
+        moves: &mut Vec<(Move, f32)>,
+    ) -> Result<Option<Outcome>, EvalError> {
+        let Request::State(position) = request else {
+            return Err(EvalError::Failed("a search by the rules asks for states only".to_owned()));
+        };
+        let Verdict::Moves(listed) = &evaluation.verdict else {
+            return Err(EvalError::hallucination("false end", format!("{position} is not over")));
+        };
+        let mut legal = Moves::new();
+        position.legal_moves_into(&mut legal);
+        moves.clear();
+        let mut lowest = f32::INFINITY;
+        let mut n_found = 0;
+        for (index, &mv) in legal.iter().enumerate() {
+            // Most evaluators list the legal moves in their order.
+            let found = listed.get(index).filter(|entry| entry.mv == mv);
+            let value = found
+                .or_else(|| listed.iter().find(|entry| entry.mv == mv))
+                .map(|entry| sane(value_of(entry)));
+            n_found += usize::from(value.is_some());
+            lowest = lowest.min(value.unwrap_or(f32::INFINITY));
+            moves.push((mv, value.unwrap_or(f32::NAN)));
+        }
+        if n_found == 0 {
+            return Err(EvalError::hallucination("no legal move", format!("{position}")));
+        }
+        if n_found < legal.len() {
+            moves.iter_mut().filter(|(_, value)| value.is_nan()).for_each(|(_, value)| *value = lowest);
+        }
+        Ok(None)
+    }
+
+    fn keep(&mut self, _: NodeIdx, _: &Evaluation) {}
+}
+
+/// A win probability within its bounds; what is no number tells nothing.
+fn sane(probability: f32) -> f32 {
+    if probability.is_nan() { 0.5 } else { probability.clamp(0.0, 1.0) }
+}
+
+/// The evaluator's own answers.
+#[derive(Clone, Debug)]
+pub(crate) struct ByModel {
+    /// The real position at the root, the last thing the rules are asked about.
+    pub(crate) root: Arc<Position>,
+    /// The state of every node, as the evaluator told it.
+    pub(crate) states: Vec<Arc<Position>>,
+}
+
+impl World for ByModel {
+    /// The node and the move that were last taken.
+    type Cursor = (NodeIdx, Move);
+
+    fn start(&self) -> Self::Cursor {
+        (NodeIdx::NONE, Move(u16::MAX))
+    }
+
+    fn enter(&self, cursor: &mut Self::Cursor, node: NodeIdx, mv: Move) {
+        *cursor = (node, mv);
+    }
+
+    fn end(&self, _: &Self::Cursor) -> Option<Outcome> {
+        None
+    }
+
+    fn side_to_move(&self) -> Side {
+        self.root.side_to_move()
+    }
+
+    fn ply(&self) -> u32 {
+        self.root.ply()
+    }
+}
+
+impl Asked for ByModel {
+    fn request(&self, (node, mv): Self::Cursor) -> Request {
+        match self.states.get(node.0 as usize) {
+            Some(state) => Request::Child { parent: state.clone(), mv },
+            None => self.root_request(),
+        }
+    }
+
+    fn root_request(&self) -> Request {
+        Request::State(self.root.clone())
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        evaluation: &Evaluation,
+        value_of: fn(&MoveValue) -> f32,
+        moves: &mut Vec<(Move, f32)>,
+    ) -> Result<Option<Outcome>, EvalError> {
+        moves.clear();
+        match &evaluation.verdict {
+            Verdict::Ended(outcome) => return Ok(Some(*outcome)),
+            Verdict::Moves(listed) => {
+                // A move listed twice is one move; the first value counts.
+                for entry in listed {
+                    if !moves.iter().any(|&(mv, _)| mv == entry.mv) {
+                        moves.push((entry.mv, sane(value_of(entry))));
+                    }
+                }
+            }
+        }
+        if moves.is_empty() {
+            let hallucination = Hallucination { kind: "empty list", detail: evaluation.state.to_string() };
+            return Err(hallucination.into());
+        }
+        Ok(None)
+    }
+
+    fn keep(&mut self, node: NodeIdx, evaluation: &Evaluation) {
+        debug_assert_eq!(self.states.len(), node.0 as usize, "nodes are added one by one");
+        self.states.push(evaluation.state.clone());
+    }
+}

@@ -1,0 +1,84 @@
+//! A search that goes on from a saved tree.
+
+use super::{SavedNode, SavedProof, SavedTree, TreeError};
+use crate::mcts::{
+    Proof, Search, Settings, WorldModel,
+    proof::Fate,
+    tree::{Link, Node, NodeIdx, Stat, Tree},
+};
+use mavis_eval::Evaluator;
+use mavis_game::{Move, Position, Rules};
+use std::sync::Arc;
+
+impl Search {
+    /// A search whose tree is the saved one. The settings come from the caller; history before the root is lost.
+    ///
+    /// # Errors
+    /// When the root is no position of its game, or the evaluator is to be the world model and a state is missing.
+    pub fn restore(
+        saved: &SavedTree,
+        evaluator: Arc<dyn Evaluator>,
+        settings: Settings,
+    ) -> Result<Self, TreeError> {
+        let root = |error: String| TreeError::Root(error);
+        let rules: Rules =
+            saved.game.parse().map_err(|error: mavis_game::UnknownRules| root(error.to_string()))?;
+        let parse = |text: &str| Position::parse(rules, text);
+        let position = parse(&saved.position).map_err(|error| root(error.to_string()))?;
+        let mut states = Vec::new();
+        if settings.world == WorldModel::Model {
+            for (node, saved) in saved.nodes.iter().enumerate() {
+                let state = saved.state.as_deref().and_then(|text| parse(text).ok());
+                let state =
+                    state.ok_or(TreeError::Broken { node, reason: "its state is missing or malformed" })?;
+                states.push(Arc::new(state));
+            }
+        }
+        let mut search = Self::new(position, evaluator, settings);
+        search.put_tree(tree(&saved.nodes, search.settings().solver), states);
+        Ok(search)
+    }
+}
+
+fn tree(nodes: &[SavedNode], solver: bool) -> Tree {
+    let mut tree = Tree::default();
+    for saved in nodes {
+        tree.nodes.push(Node {
+            sum: saved.sum,
+            first_edge: tree.stats.len() as u32,
+            visits: saved.moves.iter().map(|entry| entry.visits).sum(),
+            virtual_visits: 0,
+            n_edges: saved.moves.len() as u16,
+            proof: saved.proof.map_or(Proof::Unknown, proof),
+        });
+        for entry in &saved.moves {
+            let fate = match entry.proof.map(proof) {
+                None | Some(Proof::Unknown) => Fate::Open,
+                Some(Proof::Dead) => Fate::Dead,
+                Some(known) => Fate::Proven(known, entry.plies.unwrap_or(0)),
+            };
+            let score = match fate {
+                Fate::Dead | Fate::Pending => f32::NEG_INFINITY,
+                Fate::Proven(Proof::Loss, _) if solver => f32::NEG_INFINITY,
+                _ => entry.value.unwrap_or(0.0),
+            };
+            tree.stats.push(Stat { prior: entry.prior, score, visits: entry.visits, virtual_visits: 0 });
+            tree.links.push(Link {
+                child: entry.child.map_or(NodeIdx::NONE, NodeIdx),
+                value: entry.model_value,
+                mv: Move(entry.code),
+                fate,
+            });
+        }
+    }
+    tree
+}
+
+fn proof(saved: SavedProof) -> Proof {
+    match saved {
+        SavedProof::Win => Proof::Win,
+        SavedProof::Loss => Proof::Loss,
+        SavedProof::Draw => Proof::Draw,
+        SavedProof::Dead => Proof::Dead,
+    }
+}
