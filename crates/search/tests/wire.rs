@@ -1,5 +1,7 @@
 //! Saved trees: read back, searched on, compared, drawn; and files that are none.
 
+#![allow(clippy::unwrap_used, reason = "a panic is the failure we want to see")]
+
 use mavis_eval::Scripted;
 use mavis_game::{Position, Rules};
 use mavis_search::{
