@@ -4,7 +4,9 @@
 
 #![allow(missing_docs, reason = "criterion's macros make undocumented items")]
 
-use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime};
+use criterion::{
+    BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime,
+};
 use mavis_eval::Free;
 use mavis_game::{Game, Move, Moves, Position, Rules, for_game};
 use mavis_search::{
