@@ -1,0 +1,153 @@
+//! A UCI engine as an oracle: every legal move scored in one search with as many lines as there are moves.
+#![cfg_attr(not(test), deny(clippy::panic, clippy::unwrap_used, clippy::expect_used))]
+
+mod lines;
+mod session;
+
+use crate::oracle::refuse_finished;
+use crate::process::EngineError;
+use crate::{Identity, Oracle, OracleError, Verdict};
+use mavis_game::{Game, Position};
+use session::Session;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Searches a position gets before it is set aside: the first and two more with a fresh engine.
+const ATTEMPTS: u32 = 3;
+
+/// When a search ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limit {
+    /// After this many nodes; the same answer every time.
+    Nodes(u64),
+    /// After this depth; the same answer every time.
+    Depth(u32),
+    /// After this long; answers vary.
+    Time(Duration),
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nodes(nodes) => write!(f, "nodes={nodes}"),
+            Self::Depth(depth) => write!(f, "depth={depth}"),
+            Self::Time(time) => write!(f, "movetime={}", time.as_millis()),
+        }
+    }
+}
+
+/// How to run an engine.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EngineSettings {
+    /// The program, as [`crate::process::find_engine`] found it.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Options to set, by name; `Threads` and `Hash` have defaults of ours, the engine's apply to the rest.
+    pub options: Vec<(String, String)>,
+    /// When each search ends.
+    pub limit: Limit,
+    /// How long a search (beyond a limit of time) and any other answer may take before the engine counts as hung.
+    pub patience: Duration,
+}
+
+impl EngineSettings {
+    /// Settings with no options and a minute of patience.
+    #[must_use]
+    pub fn new(program: PathBuf, limit: Limit) -> Self {
+        Self { program, arguments: Vec::new(), options: Vec::new(), limit, patience: Duration::from_secs(60) }
+    }
+
+    /// The options as they are sent: one thread, and a hash no larger than the search can fill, since it is cleared
+    /// before every position.
+    fn resolved_options(&self) -> Vec<(String, String)> {
+        let hash = match self.limit {
+            Limit::Nodes(nodes) => (nodes / 40_000).next_power_of_two().clamp(1, 256),
+            Limit::Depth(_) | Limit::Time(_) => 16,
+        };
+        let mut options = vec![("Threads".to_owned(), "1".to_owned()), ("Hash".to_owned(), hash.to_string())];
+        options.retain(|(name, _)| !self.options.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)));
+        options.extend(self.options.iter().cloned());
+        options
+    }
+}
+
+/// A UCI engine that judges chess and Chess960 positions; a failed engine is replaced.
+#[derive(Debug)]
+pub struct UciOracle {
+    settings: EngineSettings,
+    identity: Identity,
+    /// The running engine; gone after a failure until the next search.
+    session: Option<Session>,
+    n_restarts: u32,
+}
+
+impl UciOracle {
+    /// Starts the engine.
+    ///
+    /// # Errors
+    /// When it cannot be started, does not speak UCI, or lacks an option.
+    pub fn start(settings: EngineSettings) -> Result<Self, EngineError> {
+        let session = Session::start(&settings)?;
+        let (name, version) = session.name_and_version();
+        let options = settings.resolved_options();
+        let words = options.iter().map(|(name, value)| format!(" {name}={value}"));
+        let identity =
+            Identity { name, version, settings: format!("{}{}", settings.limit, words.collect::<String>()) };
+        Ok(Self { settings, identity, session: Some(session), n_restarts: 0 })
+    }
+
+    /// How often the engine was replaced.
+    #[must_use]
+    pub fn n_restarts(&self) -> u32 {
+        self.n_restarts
+    }
+
+    /// The process id of the running engine.
+    #[must_use]
+    pub fn process_id(&self) -> Option<u32> {
+        self.session.as_ref().map(Session::process_id)
+    }
+
+    fn attempt(&mut self, position: &Position) -> Result<Verdict, EngineError> {
+        let mut session = match self.session.take() {
+            Some(session) => session,
+            None => {
+                self.n_restarts += 1;
+                Session::start(&self.settings)?
+            }
+        };
+        let verdict = session.judge(position, &self.settings)?;
+        // Only an engine that answered well is kept; otherwise it is dropped, and killed, above.
+        self.session = Some(session);
+        Ok(verdict)
+    }
+}
+
+impl Oracle for UciOracle {
+    fn identity(&self) -> Identity {
+        self.identity.clone()
+    }
+
+    fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError> {
+        if !matches!(position, Position::Chess(_)) {
+            return Err(OracleError::WrongGame {
+                oracle: self.identity.name.clone(),
+                rules: position.rules(),
+            });
+        }
+        refuse_finished(position)?;
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match self.attempt(position) {
+                Ok(verdict) => return Ok(verdict),
+                Err(source) if attempts == ATTEMPTS => {
+                    return Err(OracleError::Engine { position: position.to_string(), source });
+                }
+                Err(_) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! One running engine and its side of the conversation.
+
+use super::lines::Lines;
+use super::{EngineSettings, Limit};
+use crate::Verdict;
+use crate::process::{ChildProcess, EngineError};
+use crate::uci::{Answer, Command, Go, OptionKind, Start, UciOption};
+use mavis_game::{Game, Position, Rules};
+use std::time::{Duration, Instant};
+
+/// No chess position has more legal moves (218 is the record).
+const MOST_MOVES: i64 = 256;
+
+/// A started engine that has said `uciok` and taken its options.
+#[derive(Debug)]
+pub(super) struct Session {
+    process: ChildProcess,
+    name: String,
+    chess960: bool,
+    lines: Lines,
+}
+
+impl Session {
+    pub(super) fn start(settings: &EngineSettings) -> Result<Self, EngineError> {
+        let mut process = ChildProcess::start(&settings.program, &settings.arguments)?;
+        process.send(&format!("{}\n", Command::Uci))?;
+        let (mut name, mut offered) = (String::new(), Vec::new());
+        let deadline = Instant::now() + settings.patience;
+        loop {
+            match Answer::parse(&expect_line(&mut process, deadline, "uciok", settings.patience)?) {
+                Answer::Name(text) => name = text,
+                Answer::Option(option) => offered.push(option),
+                Answer::UciOk => break,
+                _ => {}
+            }
+        }
+        let mut session = Self { process, name, chess960: false, lines: Lines::default() };
+        session.set_options(settings, &offered)?;
+        Ok(session)
+    }
+
+    fn set_options(&mut self, settings: &EngineSettings, offered: &[UciOption]) -> Result<(), EngineError> {
+        let find = |name: &str| offered.iter().find(|option| option.name.eq_ignore_ascii_case(name));
+        let given = |name: &str| settings.options.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
+        let mut text = String::new();
+        for (name, value) in settings.resolved_options() {
+            match find(&name) {
+                Some(_) => {}
+                // Our own defaults are sent only to engines that know them.
+                None if !given(&name) => continue,
+                None => {
+                    return Err(EngineError::Nonsense { expected: "an option the engine offers", got: name });
+                }
+            }
+            text += &format!("{}\n", Command::SetOption { name, value: Some(value) });
+        }
+        let Some(UciOption { kind: OptionKind::Spin { max, .. }, .. }) = find("MultiPV") else {
+            return Err(EngineError::Nonsense {
+                expected: "an engine with the option MultiPV",
+                got: self.name.clone(),
+            });
+        };
+        let value = Some(MOST_MOVES.min(*max).to_string());
+        text += &format!("{}\n", Command::SetOption { name: "MultiPV".to_owned(), value });
+        self.process.send(&text)?;
+        self.ready(settings.patience)
+    }
+
+    fn ready(&mut self, patience: Duration) -> Result<(), EngineError> {
+        self.process.send(&format!("{}\n", Command::IsReady))?;
+        let deadline = Instant::now() + patience;
+        while expect_line(&mut self.process, deadline, "readyok", patience)? != "readyok" {}
+        Ok(())
+    }
+
+    pub(super) fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// `Stockfish 15.1` is the name and the version; the last word is the version where there is more than one.
+    pub(super) fn name_and_version(&self) -> (String, String) {
+        match self.name.rsplit_once(' ') {
+            Some((name, version)) => (name.to_owned(), version.to_owned()),
+            None => (self.name.clone(), String::new()),
+        }
+    }
+
+    /// Searches a position from a clean state, so that the answer does not depend on what was searched before.
+    pub(super) fn judge(
+        &mut self,
+        position: &Position,
+        settings: &EngineSettings,
+    ) -> Result<Verdict, EngineError> {
+        let chess960 = position.rules() == Rules::Chess960;
+        let mut text = String::new();
+        if chess960 != self.chess960 {
+            let (name, value) = ("UCI_Chess960".to_owned(), Some(chess960.to_string()));
+            text += &format!("{}\n", Command::SetOption { name, value });
+            self.chess960 = chess960;
+        }
+        let start = Command::Position { start: Start::Fen(position.to_string()), moves: Vec::new() };
+        let go = match settings.limit {
+            Limit::Nodes(nodes) => Go { nodes: Some(nodes), ..Go::default() },
+            Limit::Depth(depth) => Go { depth: Some(depth), ..Go::default() },
+            Limit::Time(time) => Go { move_time: Some(time), ..Go::default() },
+        };
+        // One write: the engine works through the lines in order, and we wait once.
+        text += &format!("{}\n{}\n{start}\n{}\n", Command::NewGame, Command::IsReady, Command::Go(go));
+        self.process.send(&text)?;
+
+        let patience = match settings.limit {
+            Limit::Time(time) => settings.patience + time,
+            Limit::Nodes(_) | Limit::Depth(_) => settings.patience,
+        };
+        let deadline = Instant::now() + patience;
+        while expect_line(&mut self.process, deadline, "readyok", patience)? != "readyok" {}
+        self.lines.clear();
+        loop {
+            let line = expect_line(&mut self.process, deadline, "bestmove", patience)?;
+            if line.starts_with("info") {
+                self.lines.keep(line);
+            } else if let Answer::BestMove { best, .. } = Answer::parse(&line) {
+                return self.lines.verdict(position, best.as_deref());
+            }
+        }
+    }
+}
+
+fn expect_line(
+    process: &mut ChildProcess,
+    deadline: Instant,
+    expected: &'static str,
+    after: Duration,
+) -> Result<String, EngineError> {
+    process.line(deadline)?.ok_or(EngineError::Late { expected, after })
+}

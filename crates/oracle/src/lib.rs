@@ -1,0 +1,37 @@
+//! Oracles: the right value of every legal move, or the best there is.
+//!
+//! An [`Oracle`] takes a position and gives a [`Verdict`]: a score and a win probability for each legal move, best
+//! first. Behind the trait stand [`connect4`], an exact solver, and [`engine`], any UCI engine as a child process that is
+//! replaced when it fails. [`pool::evaluate_all`] puts several oracles to work on one stream of positions. Scores and
+//! their meaning as win probabilities are those of `mavis-lang`, so that what a model learns and what an oracle says
+//! use one scale.
+//!
+//! This is the only crate that knows the text of engine protocols, in both directions: [`uci`] for chess engines,
+//! [`gtp`] for those of Hex. Protocol modules never panic, whatever a child process writes.
+//!
+//! ```
+//! use mavis_game::{Position, Rules};
+//! use mavis_oracle::{Oracle, Score, connect4::Connect4Solver};
+//!
+//! let mut position = Position::start(Rules::Connect4);
+//! for column in ["4", "4", "3", "4", "5"] {
+//!     position.play_text(column)?;
+//! }
+//! let verdict = Connect4Solver::default().evaluate(&position)?;
+//! // Three in a row, open on both sides: every reply loses.
+//! assert!(verdict.moves.iter().all(|judged| matches!(judged.score, Score::Solved(score) if score < 0)));
+//! assert_eq!(verdict.moves[0].plies, Some(2));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod connect4;
+pub mod engine;
+pub mod gtp;
+mod oracle;
+pub mod pool;
+pub mod process;
+pub mod uci;
+mod verdict;
+
+pub use oracle::{Identity, Oracle, OracleError};
+pub use verdict::{MoveVerdict, Score, Verdict};

@@ -1,0 +1,83 @@
+//! The one trait that solvers and engines stand behind.
+
+use crate::Verdict;
+use crate::process::EngineError;
+use mavis_game::{Game, Position, Rules};
+use std::fmt;
+
+/// Judges every legal move of a position.
+///
+/// The same oracle with the same settings gives the same verdict however often and in whatever order it is asked,
+/// unless its limit is a time.
+pub trait Oracle: Send {
+    /// Who is speaking, for the tables that keep verdicts.
+    fn identity(&self) -> Identity;
+
+    /// The verdict on a position that is not over.
+    ///
+    /// # Errors
+    /// When the game is over or not this oracle's, or when an engine behind it failed.
+    fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError>;
+}
+
+/// Name, version and settings of an oracle.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Identity {
+    /// Its name, such as `Stockfish` or `connect4-solver`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// What decides the verdict beside the position, such as `nodes=5000 Threads=1`; empty for exact solvers.
+    pub settings: String,
+}
+
+impl Identity {
+    /// The identity of an oracle that is part of this crate.
+    pub(crate) fn ours(name: &str, settings: String) -> Self {
+        Self { name: name.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), settings }
+    }
+}
+
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.version)?;
+        if self.settings.is_empty() { Ok(()) } else { write!(f, " ({})", self.settings) }
+    }
+}
+
+/// Why there is no verdict.
+#[derive(Debug, thiserror::Error)]
+pub enum OracleError {
+    /// The position belongs to a game the oracle does not know.
+    #[error("{oracle} does not judge {rules}")]
+    WrongGame {
+        /// The oracle's name.
+        oracle: String,
+        /// The game of the position.
+        rules: Rules,
+    },
+    /// Nothing is left to judge.
+    #[error("the game is over: {position}")]
+    GameOver {
+        /// The position's text.
+        position: String,
+    },
+    /// A child engine failed, also after it was replaced.
+    #[error("engine failed on {position}: {source}")]
+    Engine {
+        /// The position's text.
+        position: String,
+        /// The last failure.
+        #[source]
+        source: EngineError,
+    },
+}
+
+/// Refuses positions without a move.
+pub(crate) fn refuse_finished(position: &impl Game) -> Result<(), OracleError> {
+    if position.outcome().is_some() {
+        Err(OracleError::GameOver { position: position.to_string() })
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,209 @@
+//! A child process that speaks in lines over its pipes, and dies with its handle.
+#![cfg_attr(not(test), deny(clippy::panic, clippy::unwrap_used, clippy::expect_used))]
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// A line longer than this is no answer of a working engine.
+const LONGEST_LINE: usize = 1 << 20;
+
+/// What goes wrong with a child engine.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The engine is not on this machine.
+    #[error("engine '{program}' not found on PATH or in /usr/games; {hint}")]
+    Missing {
+        /// The name looked for.
+        program: String,
+        /// How to get it.
+        hint: &'static str,
+    },
+    /// The program could not be started.
+    #[error("cannot start {}: {source}", program.display())]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The process ended while an answer was due.
+    #[error("the engine died ({})", status.map_or_else(|| "status unknown".to_owned(), |status| status.to_string()))]
+    Died {
+        /// How it ended, where known.
+        status: Option<ExitStatus>,
+    },
+    /// The pipe to it broke.
+    #[error("pipe to the engine: {0}")]
+    Pipe(#[from] io::Error),
+    /// No answer in time.
+    #[error("no {expected} within {} s", after.as_secs_f32())]
+    Late {
+        /// What was due.
+        expected: &'static str,
+        /// How long we waited.
+        after: Duration,
+    },
+    /// An answer that makes no sense.
+    #[error("expected {expected}, got '{got}'")]
+    Nonsense {
+        /// What a working engine says here.
+        expected: &'static str,
+        /// What this one said.
+        got: String,
+    },
+}
+
+/// A running child with its pipes. Dropping it kills its whole process group.
+#[derive(Debug)]
+pub struct ChildProcess {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: ChildStdout,
+    /// Bytes read but not yet given out, from `start` on.
+    buffer: Vec<u8>,
+    start: usize,
+}
+
+impl ChildProcess {
+    /// Starts a program in a process group of its own, its stderr thrown away.
+    ///
+    /// # Errors
+    /// When the system cannot start it.
+    pub fn start(program: &Path, arguments: &[String]) -> Result<Self, EngineError> {
+        let failed = |source| EngineError::Start { program: program.to_owned(), source };
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .map_err(failed)?;
+        match (child.stdin.take(), child.stdout.take()) {
+            (Some(stdin), Some(stdout)) => Ok(Self { child, stdin, stdout, buffer: Vec::new(), start: 0 }),
+            _ => Err(failed(io::Error::other("no pipes"))),
+        }
+    }
+
+    /// The process id, which is also the id of its group.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Writes text as it is; commands end in a newline.
+    ///
+    /// # Errors
+    /// When the child is gone.
+    pub fn send(&mut self, text: &str) -> Result<(), EngineError> {
+        self.stdin.write_all(text.as_bytes()).map_err(|error| self.broken(error))
+    }
+
+    /// The next line without its end, waiting until `deadline`; bytes that are not UTF-8 are replaced.
+    ///
+    /// # Errors
+    /// When the child is gone, talks without ever ending a line, or nothing comes in time: the last as [`None`].
+    pub fn line(&mut self, deadline: Instant) -> Result<Option<String>, EngineError> {
+        let mut searched = self.start;
+        loop {
+            if let Some(length) = self.buffer[searched..].iter().position(|&byte| byte == b'\n') {
+                let end = searched + length;
+                let line = String::from_utf8_lossy(&self.buffer[self.start..end]).trim_end().to_owned();
+                self.start = end + 1;
+                return Ok(Some(line));
+            }
+            if self.buffer.len() - self.start > LONGEST_LINE {
+                return Err(EngineError::Nonsense {
+                    expected: "lines",
+                    got: "a megabyte without an end".into(),
+                });
+            }
+            self.buffer.drain(..self.start);
+            self.start = 0;
+            searched = self.buffer.len();
+            if !self.fill(deadline)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Reads what is there; `false` when nothing came until the deadline.
+    fn fill(&mut self, deadline: Instant) -> Result<bool, EngineError> {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+            let mut fds = [PollFd::new(&self.stdout, PollFlags::IN)];
+            match poll(&mut fds, Some(&timeout)) {
+                Ok(0) => return Ok(false),
+                Ok(_) => break,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(EngineError::Pipe(error.into())),
+            }
+        }
+        let mut chunk = [0; 1 << 14];
+        match self.stdout.read(&mut chunk) {
+            Ok(0) => Err(EngineError::Died { status: self.status() }),
+            Ok(n) => {
+                self.buffer.extend_from_slice(&chunk[..n]);
+                Ok(true)
+            }
+            Err(error) => Err(self.broken(error)),
+        }
+    }
+
+    fn broken(&mut self, error: io::Error) -> EngineError {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            EngineError::Died { status: self.status() }
+        } else {
+            EngineError::Pipe(error)
+        }
+    }
+
+    /// How the child ended; a process that closed its pipe is given a moment to end.
+    fn status(&mut self) -> Option<ExitStatus> {
+        for _ in 0..20 {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return Some(status);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        None
+    }
+}
+
+impl Drop for ChildProcess {
+    fn drop(&mut self) {
+        // The group, so that a wrapper script's engine goes too. Errors mean it is gone already.
+        if let Some(group) = rustix::process::Pid::from_raw(self.child.id() as i32) {
+            rustix::process::kill_process_group(group, rustix::process::Signal::KILL).ok();
+        }
+        self.child.wait().ok();
+    }
+}
+
+/// Finds an engine: a path is taken as it is, a bare name is looked up on `PATH`, then in `/usr/games`.
+///
+/// # Errors
+/// When it is nowhere; the message says how to install it.
+pub fn find_engine(program: &str, search_path: Option<&std::ffi::OsStr>) -> Result<PathBuf, EngineError> {
+    let named = Path::new(program);
+    let folders =
+        search_path.into_iter().flat_map(std::env::split_paths).chain([PathBuf::from("/usr/games")]);
+    let found = if named.components().count() > 1 {
+        named.is_file().then(|| named.to_owned())
+    } else {
+        folders.map(|folder| folder.join(program)).find(|path| path.is_file())
+    };
+    found.ok_or_else(|| EngineError::Missing {
+        program: program.to_owned(),
+        hint: if program == "stockfish" {
+            "on Debian and Ubuntu install it with 'apt install stockfish', or give its path"
+        } else {
+            "give the path of its program"
+        },
+    })
+}

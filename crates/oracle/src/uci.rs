@@ -1,0 +1,19 @@
+//! UCI text in both directions: what a GUI says to an engine ([`Command`]) and what an engine answers ([`Answer`]).
+//!
+//! Every type here reads itself with `parse` and writes itself with `Display`; `parse` of what `Display` wrote gives the
+//! same value. Reading never fails and never panics: what is not understood comes back as a variant of its own, and
+//! unknown words are skipped, as the protocol asks.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
+
+mod answer;
+mod command;
+mod info;
+mod option;
+
+pub use answer::Answer;
+pub use command::{Command, Go, Start};
+pub use info::{Bound, Info, UciScore};
+pub use option::{OptionKind, UciOption};

@@ -1,0 +1,166 @@
+//! The engine's report of a search in progress.
+
+use std::fmt;
+
+/// An `info` line; what it did not say is `None` or empty.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Info {
+    /// Plies searched.
+    pub depth: Option<u32>,
+    /// Plies of the deepest line.
+    pub selective_depth: Option<u32>,
+    /// Which line this is, from 1, when several are shown.
+    pub multi_pv: Option<u32>,
+    /// The line's score.
+    pub score: Option<UciScore>,
+    /// Chances of win, draw and loss in permille.
+    pub wdl: Option<[u32; 3]>,
+    /// Nodes searched.
+    pub nodes: Option<u64>,
+    /// Nodes a second.
+    pub nps: Option<u64>,
+    /// How full the hash is, in permille.
+    pub hash_full: Option<u32>,
+    /// Tablebase hits.
+    pub tb_hits: Option<u64>,
+    /// Milliseconds searched.
+    pub time: Option<u64>,
+    /// The move being searched.
+    pub current_move: Option<String>,
+    /// Its number, from 1.
+    pub current_move_number: Option<u32>,
+    /// The expected line.
+    pub pv: Vec<String>,
+    /// Free text.
+    pub string: Option<String>,
+}
+
+/// A score as UCI states it, for the side to move.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UciScore {
+    /// Centipawns, and whether they are only a bound.
+    Centipawns(i32, Bound),
+    /// Moves to mate, negative when the engine is mated, and whether that is only a bound.
+    Mate(i32, Bound),
+}
+
+impl UciScore {
+    /// How sure the score is.
+    #[must_use]
+    pub fn bound(self) -> Bound {
+        match self {
+            Self::Centipawns(_, bound) | Self::Mate(_, bound) => bound,
+        }
+    }
+}
+
+/// How sure a score is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// The score itself.
+    Exact,
+    /// At least this.
+    Lower,
+    /// At most this.
+    Upper,
+}
+
+impl Info {
+    /// Reads what follows the word `info`; unknown words are skipped.
+    #[must_use]
+    pub fn parse(rest: &str) -> Self {
+        let mut info = Self::default();
+        let mut words = rest.split_whitespace().peekable();
+        while let Some(word) = words.next() {
+            match word {
+                "depth" => info.depth = number(words.next()),
+                "seldepth" => info.selective_depth = number(words.next()),
+                "multipv" => info.multi_pv = number(words.next()),
+                "nodes" => info.nodes = number(words.next()),
+                "nps" => info.nps = number(words.next()),
+                "hashfull" => info.hash_full = number(words.next()),
+                "tbhits" => info.tb_hits = number(words.next()),
+                "time" => info.time = number(words.next()),
+                "currmove" => info.current_move = words.next().map(str::to_owned),
+                "currmovenumber" => info.current_move_number = number(words.next()),
+                "wdl" => {
+                    info.wdl = match [(); 3].map(|()| number(words.next())) {
+                        [Some(win), Some(draw), Some(loss)] => Some([win, draw, loss]),
+                        _ => None,
+                    };
+                }
+                "score" => {
+                    let (kind, value) = (words.next(), number(words.next()));
+                    let bound = match words.peek() {
+                        Some(&"lowerbound") => Bound::Lower,
+                        Some(&"upperbound") => Bound::Upper,
+                        _ => Bound::Exact,
+                    };
+                    info.score = match (kind, value) {
+                        (Some("cp"), Some(value)) => Some(UciScore::Centipawns(value, bound)),
+                        (Some("mate"), Some(value)) => Some(UciScore::Mate(value, bound)),
+                        _ => None,
+                    };
+                }
+                "pv" => {
+                    // The line runs to the end; a few engines write a comment behind it.
+                    while let Some(text) = words.next_if(|&text| text != "string") {
+                        info.pv.push(text.to_owned());
+                    }
+                }
+                "string" => {
+                    let text: Vec<_> = words.by_ref().collect();
+                    info.string = Some(text.join(" "));
+                }
+                _ => {}
+            }
+        }
+        info
+    }
+}
+
+fn number<T: std::str::FromStr>(text: Option<&str>) -> Option<T> {
+    text.and_then(|text| text.parse().ok())
+}
+
+impl fmt::Display for Info {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let write_number = |f: &mut fmt::Formatter<'_>, name: &str, number: Option<u64>| match number {
+            Some(number) => write!(f, " {name} {number}"),
+            None => Ok(()),
+        };
+        write_number(f, "depth", self.depth.map(u64::from))?;
+        write_number(f, "seldepth", self.selective_depth.map(u64::from))?;
+        write_number(f, "multipv", self.multi_pv.map(u64::from))?;
+        if let Some(score) = self.score {
+            match score {
+                UciScore::Centipawns(value, _) => write!(f, " score cp {value}")?,
+                UciScore::Mate(value, _) => write!(f, " score mate {value}")?,
+            }
+            f.write_str(match score.bound() {
+                Bound::Exact => "",
+                Bound::Lower => " lowerbound",
+                Bound::Upper => " upperbound",
+            })?;
+        }
+        if let Some([win, draw, loss]) = self.wdl {
+            write!(f, " wdl {win} {draw} {loss}")?;
+        }
+        write_number(f, "nodes", self.nodes)?;
+        write_number(f, "nps", self.nps)?;
+        write_number(f, "hashfull", self.hash_full.map(u64::from))?;
+        write_number(f, "tbhits", self.tb_hits)?;
+        write_number(f, "time", self.time)?;
+        if let Some(mv) = &self.current_move {
+            write!(f, " currmove {mv}")?;
+        }
+        write_number(f, "currmovenumber", self.current_move_number.map(u64::from))?;
+        if !self.pv.is_empty() {
+            write!(f, " pv {}", self.pv.join(" "))?;
+        }
+        match &self.string {
+            Some(text) => write!(f, " string {text}"),
+            None => Ok(()),
+        }
+    }
+}

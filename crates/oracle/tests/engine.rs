@@ -1,0 +1,221 @@
+//! The real Stockfish, and small engines that misbehave.
+#![allow(clippy::unwrap_used, reason = "a panic in a test is the failure we want to see")]
+
+use mavis_game::{CastlingMode, Chess, Game, Position, Rules};
+use mavis_oracle::engine::{EngineSettings, Limit, UciOracle};
+use mavis_oracle::pool::evaluate_all;
+use mavis_oracle::process::{EngineError, find_engine};
+use mavis_oracle::{Oracle, OracleError, Score, Verdict};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+fn stockfish(limit: Limit) -> EngineSettings {
+    let program =
+        find_engine("stockfish", std::env::var_os("PATH").as_deref()).expect("these tests need Stockfish");
+    EngineSettings::new(program, limit)
+}
+
+/// Positions along two games.
+fn positions() -> Vec<Position> {
+    let games = [
+        "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5 a4b3 d7d6 c2c3 e8g8",
+        "d2d4 d7d5 c2c4 d5c4 e2e4 b8c6 g1f3 c8g4 d4d5 c6e5 f1c4 e5c4 d1a4 c7c6 a4c4 g4f3",
+    ];
+    let mut positions = Vec::new();
+    for game in games {
+        let mut position = Position::start(Rules::Chess);
+        for mv in game.split(' ') {
+            position.play_text(mv).unwrap();
+            positions.push(position.clone());
+        }
+    }
+    positions
+}
+
+fn judge_all(oracles: &mut [UciOracle], positions: &[Position]) -> Vec<Verdict> {
+    let mut verdicts = vec![None; positions.len()];
+    evaluate_all(oracles, positions.iter().cloned(), |judged| {
+        verdicts[judged.number] = Some(judged.result.unwrap());
+        true
+    });
+    verdicts.into_iter().map(Option::unwrap).collect()
+}
+
+#[test]
+fn every_legal_move_has_a_score_and_the_best_comes_first() {
+    let mut oracle = UciOracle::start(stockfish(Limit::Depth(6))).unwrap();
+    // Mate in one for White, beside much else.
+    let position = Position::parse(Rules::Chess, "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1").unwrap();
+    let verdict = oracle.evaluate(&position).unwrap();
+    assert_eq!(verdict.moves.len(), position.legal_moves().len());
+    assert_eq!(position.move_text(verdict.best().unwrap()), "a1a8");
+    assert_eq!((verdict.moves[0].score, verdict.moves[0].win_probability), (Score::Mate(1), 1.0));
+    assert_eq!(oracle.identity().name, "Stockfish");
+    assert!(oracle.identity().settings.starts_with("depth=6 Threads=1 Hash="), "{}", oracle.identity());
+    assert!(matches!(
+        oracle.evaluate(&Position::start(Rules::Connect4)),
+        Err(OracleError::WrongGame { rules: Rules::Connect4, .. })
+    ));
+    let mated = Position::parse(Rules::Chess, "R5k1/5ppp/8/8/8/8/5PPP/6K1 b - - 0 1").unwrap();
+    assert!(matches!(oracle.evaluate(&mated), Err(OracleError::GameOver { .. })));
+}
+
+#[test]
+fn answers_do_not_depend_on_order_engine_or_neighbors() {
+    let positions = positions();
+    let mut alone = [UciOracle::start(stockfish(Limit::Nodes(3000))).unwrap()];
+    let forwards = judge_all(&mut alone, &positions);
+    let reversed: Vec<_> = positions.iter().rev().cloned().collect();
+    let mut pair = [0; 2].map(|_| UciOracle::start(stockfish(Limit::Nodes(3000))).unwrap());
+    let mut backwards = judge_all(&mut pair, &reversed);
+    backwards.reverse();
+    assert_eq!(forwards, backwards);
+}
+
+#[test]
+fn chess960_castles_by_taking_the_rook() {
+    let mut oracle = UciOracle::start(stockfish(Limit::Nodes(2000))).unwrap();
+    let fen = "1r2k2r/8/8/8/8/8/8/1R2K2R w HBhb - 0 1";
+    let position = Position::Chess(Chess::parse(CastlingMode::Chess960, fen).unwrap());
+    let verdict = oracle.evaluate(&position).unwrap();
+    let moves: Vec<_> = verdict.moves.iter().map(|judged| position.move_text(judged.mv)).collect();
+    assert!(moves.contains(&"e1h1".to_owned()) && moves.contains(&"e1b1".to_owned()), "{moves:?}");
+    // Back to chess with the same engine.
+    oracle.evaluate(&Position::start(Rules::Chess)).unwrap();
+}
+
+#[test]
+fn a_killed_engine_is_replaced_and_nothing_is_lost() {
+    let positions = positions();
+    let undisturbed =
+        judge_all(&mut [UciOracle::start(stockfish(Limit::Nodes(20_000))).unwrap()], &positions);
+    let mut oracles = [0; 2].map(|_| UciOracle::start(stockfish(Limit::Nodes(20_000))).unwrap());
+    let victims: Vec<_> = oracles.iter().filter_map(UciOracle::process_id).collect();
+    let mut verdicts = vec![None; positions.len()];
+    let mut n_done = 0;
+    evaluate_all(&mut oracles, positions.iter().cloned(), |judged| {
+        n_done += 1;
+        if n_done == 3 {
+            for victim in &victims {
+                assert!(Command::new("kill").args(["-9", &victim.to_string()]).status().unwrap().success());
+            }
+        }
+        verdicts[judged.number] = Some(judged.result.unwrap());
+        true
+    });
+    assert_eq!(verdicts.into_iter().map(Option::unwrap).collect::<Vec<_>>(), undisturbed);
+    assert_eq!(oracles.iter().map(UciOracle::n_restarts).sum::<u32>(), 2);
+}
+
+/// A script that says `uciok` and then does `body` for every other line it reads.
+fn script(folder: &Path, body: &str) -> PathBuf {
+    let path = folder.join("engine.sh");
+    let text = format!(
+        "#!/bin/sh\nwhile read -r line; do case \"$line\" in\n\
+         uci) echo 'id name Script 1'; echo 'option name MultiPV type spin default 1 min 1 max 500'; echo uciok;;\n\
+         isready) echo readyok;;\n{body}\nesac; done\n"
+    );
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+#[track_caller]
+fn failure(body: &str, patience: Duration) -> (EngineError, u32) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = EngineSettings::new(script(folder.path(), body), Limit::Nodes(1));
+    settings.patience = patience;
+    let mut oracle = UciOracle::start(settings).unwrap();
+    match oracle.evaluate(&Position::start(Rules::Chess)) {
+        Err(OracleError::Engine { source, .. }) => (source, oracle.n_restarts()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_hanging_engine_is_given_up_after_two_more_tries() {
+    let (error, n_restarts) = failure("go*) sleep 1000;;", Duration::from_secs(1));
+    assert!(matches!(error, EngineError::Late { expected: "bestmove", .. }), "{error}");
+    assert_eq!(n_restarts, 2);
+}
+
+#[test]
+fn a_dying_engine_is_given_up_with_its_status() {
+    let (error, n_restarts) = failure("go*) exit 3;;", Duration::from_secs(20));
+    assert!(
+        matches!(error, EngineError::Died { status: Some(status) } if status.code() == Some(3)),
+        "{error}"
+    );
+    assert_eq!(n_restarts, 2);
+}
+
+#[test]
+fn nonsense_is_named() {
+    for (body, expected) in [
+        ("go*) echo 'bestmove e2e4';;", "a score for every legal move"),
+        (
+            "go*) echo 'info depth 1 multipv 1 score cp 1 pv e2e5'; echo 'bestmove e2e5';;",
+            "a line of legal moves",
+        ),
+        ("go*) head -c 2000000 /dev/zero;;", "lines"),
+    ] {
+        let (error, _) = failure(body, Duration::from_secs(20));
+        assert!(matches!(error, EngineError::Nonsense { expected: got, .. } if got == expected), "{error}");
+    }
+}
+
+#[test]
+fn an_engine_that_recovers_is_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let marker = folder.path().join("failed-once");
+    let real = stockfish(Limit::Nodes(500)).program;
+    let path = folder.path().join("engine.sh");
+    let text = format!(
+        "#!/bin/sh\nif [ ! -e {0} ]; then touch {0}; echo 'option name MultiPV type spin default 1 min 1 max 9'; echo uciok; \
+         read -r a; read -r b; read -r c; echo readyok; exit 1; fi\nexec {1}\n",
+        marker.display(),
+        real.display()
+    );
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut oracle = UciOracle::start(EngineSettings::new(path, Limit::Nodes(500))).unwrap();
+    assert_eq!(oracle.evaluate(&Position::start(Rules::Chess)).unwrap().moves.len(), 20);
+    assert_eq!(oracle.n_restarts(), 1);
+}
+
+#[test]
+fn engines_die_with_their_handle_and_take_their_children_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let pid_file = folder.path().join("child");
+    let body = format!("ucinewgame) sleep 1000 & echo $! > {}; wait;;", pid_file.display());
+    let mut settings = EngineSettings::new(script(folder.path(), &body), Limit::Nodes(1));
+    settings.patience = Duration::from_secs(1);
+    let mut oracle = UciOracle::start(settings).unwrap();
+    assert!(oracle.evaluate(&Position::start(Rules::Chess)).is_err());
+    let child = fs::read_to_string(&pid_file).unwrap();
+    drop(oracle);
+    let alive = || {
+        let status = fs::read_to_string(format!("/proc/{}/stat", child.trim()));
+        status.is_ok_and(|status| !status.contains(") Z "))
+    };
+    let start = Instant::now();
+    while alive() && start.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(!alive());
+}
+
+#[test]
+fn what_is_missing_or_unknown_is_said_plainly() {
+    let error = find_engine("no-such-engine", Some("/usr/bin".as_ref())).unwrap_err();
+    assert!(error.to_string().contains("no-such-engine"), "{error}");
+    let mut settings = stockfish(Limit::Depth(1));
+    settings.options.push(("Sharpness".to_owned(), "9".to_owned()));
+    let error = UciOracle::start(settings).unwrap_err();
+    assert!(error.to_string().contains("Sharpness"), "{error}");
+    let not_an_engine = EngineSettings::new(PathBuf::from("/bin/true"), Limit::Depth(1));
+    assert!(matches!(UciOracle::start(not_an_engine), Err(EngineError::Died { .. })));
+}
