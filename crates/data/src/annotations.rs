@@ -31,6 +31,19 @@ pub trait Annotations: Send + Sync {
     fn get(&self, idx: usize) -> Result<AnnotatedPosition, RecordError>;
 }
 
+impl Annotations for Vec<AnnotatedPosition> {
+    fn len(&self) -> usize {
+        self.as_slice().len()
+    }
+
+    fn get(&self, idx: usize) -> Result<AnnotatedPosition, RecordError> {
+        self.as_slice()
+            .get(idx)
+            .cloned()
+            .ok_or_else(|| RecordError { idx, reason: "no such record".to_owned() })
+    }
+}
+
 /// A record that cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("record {idx}: {reason}")]

@@ -94,6 +94,14 @@ impl FenValues {
         Ok(Self { rules, fens, lines, values: values.to_vec(), records })
     }
 
+    /// Drops the records whose FEN does not pass.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
+        let kept: Vec<usize> =
+            (0..self.lines.len()).filter(|&idx| self.fen(idx).is_some_and(&mut keep)).collect();
+        self.lines = kept.iter().map(|&idx| self.lines[idx]).collect();
+        self.records = kept.iter().map(|&idx| self.records[idx]).collect();
+    }
+
     /// The FEN of a record.
     #[must_use]
     pub fn fen(&self, idx: usize) -> Option<&str> {

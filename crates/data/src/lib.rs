@@ -19,6 +19,8 @@
 
 mod annotations;
 mod fen_values;
+mod puzzles;
 
 pub use annotations::{AnnotatedPosition, Annotations, Concatenated, RecordError};
 pub use fen_values::{FenValues, FenValuesError};
+pub use puzzles::{Puzzle, PuzzleError, read_puzzles};

@@ -1,0 +1,32 @@
+//! What can go wrong with a model.
+
+use mavis_data::RecordError;
+use mavis_net::NetError;
+
+/// A model that cannot train or answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// The network refused its input or failed.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    /// A record of the data cannot be used.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A checkpoint could not be written or read.
+    #[error(transparent)]
+    Checkpoint(#[from] mavis_net::CheckpointError),
+    /// A file of the run could not be written or read.
+    #[error("cannot use {path}")]
+    File {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A model that does not say how its input is read.
+    #[error("{0} is no model of ours: its notes lack how the input is read")]
+    Foreign(String),
+    /// A worker thread died.
+    #[error("a thread that builds batches died")]
+    Loader,
+}

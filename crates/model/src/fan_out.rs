@@ -1,0 +1,162 @@
+//! Fan-out decoding: every move of `%top_all` in one or two passes.
+//!
+//! Moves are trained in random order, so the distribution of the first move is near uniform over the legal ones: a threshold on it gives the
+//! whole set. A second pass runs all moves as branches that see the prompt but not each other, and gives each move's value distribution.
+
+use crate::ModelError;
+use mavis_game::{Game, Move, Position};
+use mavis_lang::{
+    Commands, Distribution, Request, moves,
+    value::N_BUCKETS,
+    vocab::{self, VALUES},
+};
+use mavis_net::{Batch, Logits, NetError, Want};
+
+/// The share of the largest move probability that a move needs to count as listed. The baseline's value; between 0.1 and 0.5 the
+/// legal set of a trained model hardly changes.
+pub const LEGAL_THRESHOLD: f32 = 0.35;
+
+/// Something that computes logits of rows of a batch: a decoder, or a network in training.
+pub trait Forward {
+    /// Logits of the wanted rows.
+    ///
+    /// # Errors
+    /// When the network refuses the batch or the device fails.
+    fn forward(&mut self, batch: &Batch, want: &Want) -> Result<Logits, NetError>;
+}
+
+impl<D: mavis_net::Decoder + ?Sized> Forward for D {
+    fn forward(&mut self, batch: &Batch, want: &Want) -> Result<Logits, NetError> {
+        self.logits(batch, want)
+    }
+}
+
+/// What the model says of one position.
+#[derive(Clone, Debug)]
+pub struct FanOut {
+    /// Probability of each move token of the game as the first listed move, by move, highest first.
+    pub first_moves: Vec<(Move, f32)>,
+    /// Probability that the model calls the game over instead of listing moves.
+    pub over: f32,
+    /// The moves that were evaluated and their value distributions.
+    pub values: Vec<(Move, Distribution)>,
+}
+
+impl FanOut {
+    /// The legal set as the model sees it.
+    #[must_use]
+    pub fn legal_set(&self) -> Vec<Move> {
+        legal_set(&self.first_moves)
+    }
+}
+
+fn legal_set(first_moves: &[(Move, f32)]) -> Vec<Move> {
+    let most = first_moves.first().map_or(0.0, |(_, p)| *p);
+    first_moves.iter().take_while(|(_, p)| *p >= LEGAL_THRESHOLD * most).map(|(mv, _)| *mv).collect()
+}
+
+/// Evaluates the given moves of each position, all known beforehand, in one pass.
+///
+/// # Errors
+/// When the network fails.
+pub fn with_known_moves(
+    network: &mut (impl Forward + ?Sized),
+    full_input: bool,
+    positions: &[(&Position, &[Move])],
+) -> Result<Vec<FanOut>, ModelError> {
+    let mut batch = Batch::default();
+    let mut prompt_rows = Vec::with_capacity(positions.len());
+    let mut branch_rows = Vec::new();
+    for (position, moves) in positions {
+        let end = push_prompt(&mut batch, position, full_input);
+        prompt_rows.push(batch.len() as u32 - 1);
+        push_branches(&mut batch, position, moves, end, &mut branch_rows);
+    }
+    // Values need 64 columns only, but a second pass costs more than the wider head: all rows at once, all columns.
+    let mut rows = prompt_rows;
+    let n_prompts = rows.len();
+    rows.extend(&branch_rows);
+    let logits = network.forward(&batch, &Want::rows(rows))?;
+    let mut at = n_prompts;
+    let mut answers = Vec::with_capacity(positions.len());
+    for (idx, (position, moves)) in positions.iter().enumerate() {
+        let (first_moves, over) = first_moves(position, logits.row(idx));
+        let values = moves
+            .iter()
+            .map(|&mv| {
+                let row = logits.row(at);
+                at += 1;
+                (mv, value_distribution(&row[usize::from(VALUES.start)..][..N_BUCKETS]))
+            })
+            .collect();
+        answers.push(FanOut { first_moves, over, values });
+    }
+    Ok(answers)
+}
+
+/// Asks the model alone: the legal set comes from the first pass, the values from the second.
+///
+/// # Errors
+/// When the network fails.
+pub fn by_model_alone(
+    network: &mut (impl Forward + ?Sized),
+    full_input: bool,
+    positions: &[&Position],
+) -> Result<Vec<FanOut>, ModelError> {
+    let mut batch = Batch::default();
+    for position in positions {
+        push_prompt(&mut batch, position, full_input);
+    }
+    let logits = network.forward(&batch, &Want::last(&batch))?;
+    let sets: Vec<Vec<Move>> = positions
+        .iter()
+        .enumerate()
+        .map(|(idx, position)| legal_set(&first_moves(position, logits.row(idx)).0))
+        .collect();
+    let asked: Vec<(&Position, &[Move])> =
+        positions.iter().zip(&sets).map(|(position, moves)| (*position, moves.as_slice())).collect();
+    with_known_moves(network, full_input, &asked)
+}
+
+/// Appends the prompt of `%top_all` up to the opening of the list; returns its length.
+fn push_prompt(batch: &mut Batch, position: &Position, full_input: bool) -> usize {
+    let request = Request::at(position.clone(), Commands::top_all(position.rules()));
+    let mut tokens: Vec<u32> = request.prompt().into_iter().map(u32::from).collect();
+    let input_len = tokens.len();
+    tokens.extend(request.opening().into_iter().map(u32::from));
+    batch.push_prompted(&tokens, if full_input { input_len } else { 0 });
+    tokens.len()
+}
+
+fn push_branches(batch: &mut Batch, position: &Position, moves: &[Move], end: usize, rows: &mut Vec<u32>) {
+    for &mv in moves {
+        let token = moves::token_of(position.rules(), mv).unwrap_or(vocab::UNK);
+        rows.push(batch.len() as u32);
+        batch.push_branch(&[u32::from(token)], end, end, 0);
+    }
+}
+
+/// The distribution of the first listed move over all move tokens of the game, highest first, and the chance of an end.
+fn first_moves(position: &Position, logits: &[f32]) -> (Vec<(Move, f32)>, f32) {
+    let rules = position.rules();
+    let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let total: f32 = logits.iter().map(|logit| (logit - most).exp()).sum();
+    let probability = |token: u16| (logits[usize::from(token)] - most).exp() / total;
+    let mut moves: Vec<(Move, f32)> = moves::move_tokens(rules)
+        .filter_map(|token| moves::move_of(rules, token).map(|mv| (mv, probability(token))))
+        .collect();
+    moves.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+    (moves, probability(vocab::INVALID))
+}
+
+/// Softmax over the value tokens.
+fn value_distribution(logits: &[f32]) -> Distribution {
+    let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let mut weights = [0.0; N_BUCKETS];
+    for (weight, logit) in weights.iter_mut().zip(logits) {
+        *weight = (logit - most).exp();
+    }
+    let total: f32 = weights.iter().sum();
+    weights.iter_mut().for_each(|weight| *weight /= total);
+    Distribution(weights)
+}

@@ -1,0 +1,30 @@
+//! The MAV decoder: a small transformer that is world model, value function and policy at once.
+//!
+//! [`mixture`] turns annotated positions into examples and batches, [`pack`] lays them out (chain or star), [`loader`]
+//! builds them ahead on threads, [`validation`] measures a network, [`fan_out`] asks it for all moves of a position at once.
+//! Networks come from `mavis-net`, text and tokens from `mavis-lang`, positions from `mavis-data`.
+//!
+//! ```
+//! use mavis_model::Preset;
+//!
+//! let shape = "test".parse::<Preset>()?.shape(mavis_lang::vocabulary().len(), 1);
+//! assert_eq!(shape.vocab % 64, 0);
+//! # Ok::<(), String>(())
+//! ```
+
+mod error;
+pub mod fan_out;
+pub mod loader;
+mod mav;
+pub mod mixture;
+pub mod pack;
+mod permutation;
+mod preset;
+mod schedule;
+pub mod train;
+pub mod validation;
+
+pub use error::ModelError;
+pub use mav::MavModel;
+pub use preset::Preset;
+pub use schedule::{Schedule, Shape};

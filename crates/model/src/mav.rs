@@ -1,0 +1,83 @@
+//! A trained MAV model as a file.
+
+use crate::{ModelError, train::vocabulary_hash};
+use mavis_net::{NetError, Precision, SmallCheckpoint, TransformerConfig, cpu::CpuDecoder};
+use std::{collections::BTreeMap, path::Path};
+
+/// The key under which a file says whether the input is read with full attention.
+const FULL_INPUT: &str = "full_input";
+
+/// A trained model: averaged weights and how its input is read.
+#[derive(Clone, Debug)]
+pub struct MavModel {
+    /// The shape.
+    pub config: TransformerConfig,
+    /// Whether input tokens see each other fully.
+    pub full_input: bool,
+    /// Updates it was trained for.
+    pub step: u64,
+    /// The flat parameters.
+    pub parameters: Vec<f32>,
+}
+
+impl MavModel {
+    /// Reads a model.
+    ///
+    /// # Errors
+    /// When the file is damaged, foreign, or of another vocabulary.
+    pub fn load(path: &Path) -> Result<Self, ModelError> {
+        let small = SmallCheckpoint::<TransformerConfig>::load(path, Some(&vocabulary_hash()))?;
+        Self::from_small(small, &path.display().to_string())
+    }
+
+    /// Reads a model that is in memory.
+    ///
+    /// # Errors
+    /// As [`MavModel::load`].
+    pub fn from_bytes(name: &str, bytes: &[u8]) -> Result<Self, ModelError> {
+        let small = SmallCheckpoint::<TransformerConfig>::from_bytes(
+            Path::new(name),
+            bytes,
+            Some(&vocabulary_hash()),
+        )?;
+        Self::from_small(small, name)
+    }
+
+    fn from_small(small: SmallCheckpoint<TransformerConfig>, name: &str) -> Result<Self, ModelError> {
+        let full_input = small
+            .notes
+            .get(FULL_INPUT)
+            .and_then(|text| text.parse().ok())
+            .ok_or_else(|| ModelError::Foreign(name.to_owned()))?;
+        Ok(Self { config: small.config, full_input, step: small.step, parameters: small.parameters })
+    }
+
+    /// Writes the model in bf16.
+    ///
+    /// # Errors
+    /// When the file cannot be written; what was there stays.
+    pub fn save(&self, path: &Path) -> Result<(), ModelError> {
+        let small = SmallCheckpoint {
+            config: self.config.clone(),
+            vocabulary: vocabulary_hash(),
+            step: self.step,
+            parameters: self.parameters.clone(),
+            notes: self.notes(),
+        };
+        Ok(small.save(path)?)
+    }
+
+    /// What the file says beside shape and weights.
+    #[must_use]
+    pub fn notes(&self) -> BTreeMap<String, String> {
+        BTreeMap::from([(FULL_INPUT.to_owned(), self.full_input.to_string())])
+    }
+
+    /// A decoder on the processor.
+    ///
+    /// # Errors
+    /// When the shape is refused.
+    pub fn cpu_decoder(&self, precision: Precision) -> Result<CpuDecoder, NetError> {
+        CpuDecoder::new(self.config.clone(), &self.parameters, precision)
+    }
+}

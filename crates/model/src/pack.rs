@@ -1,0 +1,211 @@
+//! From examples to batches: chain and star layouts, soft targets, weights.
+
+use mavis_data::AnnotatedPosition;
+use mavis_lang::{Bucket, Example, moves, value::N_BUCKETS, vocab::VALUES};
+use mavis_net::{Batch, LossRows};
+use serde::{Deserialize, Serialize};
+
+/// Kinds of rows, for losses by kind.
+pub mod tag {
+    /// The next listed move.
+    pub const MOVE: u8 = 0;
+    /// The value of a listed move.
+    pub const VALUE: u8 = 1;
+    /// The best action.
+    pub const BEST: u8 = 2;
+    /// Everything else the model writes: states, line ends.
+    pub const TEXT: u8 = 3;
+    /// Names in order of the tags.
+    pub const NAMES: [&str; 4] = ["move", "value", "best", "text"];
+}
+
+/// How the loss of one example is made up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LossSettings {
+    /// Weight of the listed moves: of the one distribution in a star, spread over the moves in a chain.
+    pub moves: f32,
+    /// Weight of the values, spread over the listed moves.
+    pub values: f32,
+    /// Weight of the best action.
+    pub best: f32,
+    /// Weight of everything else the model writes, spread over its tokens.
+    pub text: f32,
+    /// Width in buckets of the Gaussian that a value target is smeared with (HL-Gauss); 0 means the bucket alone.
+    pub value_smear: f32,
+    /// How much more the good moves' values count: the weight of a move falls by e for every `1 / focus` of win
+    /// probability it is worse than the best one; 0 means all alike.
+    pub value_focus: f32,
+}
+
+impl Default for LossSettings {
+    fn default() -> Self {
+        Self { moves: 1.0, values: 1.0, best: 0.5, text: 1.0, value_smear: 0.0, value_focus: 0.0 }
+    }
+}
+
+/// A batch being filled.
+#[derive(Clone, Debug, Default)]
+pub struct Packed {
+    /// The tokens.
+    pub batch: Batch,
+    /// The rows with loss.
+    pub rows: LossRows,
+    /// Examples in it.
+    pub n_examples: usize,
+}
+
+impl Packed {
+    /// Empties it and keeps the memory.
+    pub fn clear(&mut self) {
+        self.batch.clear();
+        self.rows.clear();
+        self.n_examples = 0;
+    }
+
+    /// Closes the batch: the loss is the mean over examples.
+    pub fn finish(&mut self) {
+        self.rows.normalizer = Some(self.n_examples.max(1) as f32);
+    }
+}
+
+/// Lays examples out into batches.
+#[derive(Clone, Debug)]
+pub struct Packer {
+    /// How losses are weighted.
+    pub loss: LossSettings,
+    /// Whether input tokens see each other fully instead of causally.
+    pub full_input: bool,
+}
+
+impl Packer {
+    /// Tokens a star of this example takes.
+    #[must_use]
+    pub fn star_len(example: &Example) -> usize {
+        example.list.map_or(example.tokens.len(), |list| {
+            if list.is_terminal() { example.tokens.len() } else { list.start + list.n_moves }
+        })
+    }
+
+    /// Appends an example with its listed moves as branches that see the prompt but not each other. What follows the
+    /// list in the example is left out; an example without a list of moves is laid out as a chain.
+    pub fn push_star(&self, packed: &mut Packed, example: &Example, annotated: &AnnotatedPosition) {
+        let Some(list) = example.list.filter(|list| !list.is_terminal()) else {
+            return self.push_chain(packed, example, annotated);
+        };
+        let base = packed.batch.len() as u32;
+        let trunk = &example.tokens[..list.start];
+        self.push_tokens(packed, trunk, example.input_len);
+        self.push_text_rows(packed, example, base, example.input_len..list.start);
+        let listed: Vec<u16> = (0..list.n_moves).map(|idx| example.tokens[list.move_at(idx)]).collect();
+        let share = 1.0 / listed.len() as f32;
+        let targets: Vec<(u32, f32)> = listed.iter().map(|&token| (u32::from(token), share)).collect();
+        packed.rows.push_soft(base + list.start as u32 - 1, self.loss.moves, tag::MOVE, &targets);
+        let values = self.value_targets(&listed, annotated);
+        for (&token, (weight, targets)) in listed.iter().zip(&values) {
+            let row = packed.batch.len() as u32;
+            packed.batch.push_branch(&[u32::from(token)], list.start, list.start, 0);
+            packed.rows.push_soft(row, *weight, tag::VALUE, targets);
+        }
+        packed.n_examples += 1;
+    }
+
+    /// Appends an example as the text reads; the next listed move is trained on all moves still to list.
+    pub fn push_chain(&self, packed: &mut Packed, example: &Example, annotated: &AnnotatedPosition) {
+        let base = packed.batch.len() as u32;
+        // The last token is never read: nothing follows it.
+        let tokens = &example.tokens[..example.tokens.len().saturating_sub(1)];
+        self.push_tokens(packed, tokens, example.input_len);
+        packed.n_examples += 1;
+        let Some(list) = example.list.filter(|list| !list.is_terminal()) else {
+            return self.push_text_rows(packed, example, base, example.input_len..example.tokens.len());
+        };
+        self.push_text_rows(packed, example, base, example.input_len..list.start);
+        let listed: Vec<u16> = (0..list.n_moves).map(|idx| example.tokens[list.move_at(idx)]).collect();
+        let values = self.value_targets(&listed, annotated);
+        let mut targets = Vec::new();
+        for idx in 0..list.n_moves {
+            let left = &listed[idx..];
+            let share = 1.0 / left.len() as f32;
+            targets.clear();
+            targets.extend(left.iter().map(|&token| (u32::from(token), share)));
+            let weight = self.loss.moves / list.n_moves as f32;
+            packed.rows.push_soft(base + list.move_at(idx) as u32 - 1, weight, tag::MOVE, &targets);
+            let (weight, targets) = &values[idx];
+            packed.rows.push_soft(base + list.value_at(idx) as u32 - 1, *weight, tag::VALUE, targets);
+        }
+        if let Some(best_at) = example.best_at {
+            let target = u32::from(example.tokens[best_at]);
+            packed.rows.push_hard(base + best_at as u32 - 1, self.loss.best, tag::BEST, target);
+        }
+        self.push_text_rows(packed, example, base, list.end()..example.tokens.len());
+    }
+
+    fn push_tokens(&self, packed: &mut Packed, tokens: &[u16], input_len: usize) {
+        let ids: Vec<u32> = tokens.iter().map(|&token| u32::from(token)).collect();
+        packed.batch.push_prompted(&ids, if self.full_input { input_len } else { 0 });
+    }
+
+    /// Rows that predict the tokens at `targets`, save the best action, which has its own.
+    fn push_text_rows(
+        &self,
+        packed: &mut Packed,
+        example: &Example,
+        base: u32,
+        targets: std::ops::Range<usize>,
+    ) {
+        let n_text = example.tokens.len()
+            - example.input_len
+            - example.list.map_or(0, |list| 2 * list.n_moves)
+            - usize::from(example.best_at.is_some());
+        let weight = self.loss.text / n_text.max(1) as f32;
+        for at in targets.filter(|at| Some(*at) != example.best_at) {
+            packed.rows.push_hard(base + at as u32 - 1, weight, tag::TEXT, u32::from(example.tokens[at]));
+        }
+    }
+
+    /// For each listed move its weight and its target distribution over value tokens.
+    fn value_targets(&self, listed: &[u16], annotated: &AnnotatedPosition) -> Vec<(f32, Vec<(u32, f32)>)> {
+        let rules = mavis_game::Game::rules(&annotated.position);
+        let by_token: Vec<(Option<u16>, f32)> =
+            annotated.moves.iter().map(|(mv, value)| (moves::token_of(rules, *mv), *value)).collect();
+        let best = annotated.moves.iter().map(|(_, value)| *value).fold(0.0, f32::max);
+        let mut rows: Vec<(f32, Vec<(u32, f32)>)> = listed
+            .iter()
+            .map(|&token| {
+                let value =
+                    by_token.iter().find(|(known, _)| *known == Some(token)).map_or(0.5, |(_, value)| *value);
+                ((self.loss.value_focus * (value - best)).exp(), self.value_target(value))
+            })
+            .collect();
+        let total: f32 = rows.iter().map(|(weight, _)| *weight).sum();
+        for (weight, _) in &mut rows {
+            *weight *= self.loss.values / total.max(f32::MIN_POSITIVE);
+        }
+        rows
+    }
+
+    /// The target of one value: its bucket, or a Gaussian around the value integrated over the buckets.
+    fn value_target(&self, value: f32) -> Vec<(u32, f32)> {
+        let token = |index: usize| u32::from(VALUES.start) + index as u32;
+        let sigma = self.loss.value_smear;
+        // Won and lost are certain, so they stay in the outermost buckets.
+        if sigma <= 0.0 || value <= 0.0 || value >= 1.0 {
+            return vec![(token(Bucket::from_win_probability(value).index()), 1.0)];
+        }
+        let center = value * N_BUCKETS as f32;
+        let first = (center - 3.5 * sigma).floor().max(0.0) as usize;
+        let last = ((center + 3.5 * sigma).ceil() as usize).min(N_BUCKETS);
+        let below = |edge: f32| normal_cdf((edge - center) / sigma);
+        let mut targets: Vec<(u32, f32)> =
+            (first..last).map(|i| (token(i), below(i as f32 + 1.0) - below(i as f32))).collect();
+        let total: f32 = targets.iter().map(|(_, share)| *share).sum();
+        targets.iter_mut().for_each(|(_, share)| *share /= total);
+        targets
+    }
+}
+
+/// The normal distribution function, by the logistic-tanh approximation (error below 2e-4: targets need no more).
+fn normal_cdf(x: f32) -> f32 {
+    0.5 * (1.0 + (0.797_884_6 * (x + 0.044_715 * x * x * x)).tanh())
+}

@@ -1,0 +1,281 @@
+//! The training loop: batches in, a better network out, nothing lost when it stops.
+
+mod folder;
+mod settings;
+
+pub use folder::{RunFolder, vocabulary_hash};
+pub use settings::{Budget, DataSet, Device, Puzzles, SettingsError, TrainSettings, Validation};
+
+use crate::{
+    ModelError,
+    fan_out::Forward,
+    loader::Loader,
+    mixture::Mixture,
+    pack::{Packed, tag},
+    validation::{self, Quality},
+};
+use mavis_data::{Annotations, Puzzle};
+use mavis_net::{Batch, Logits, NetError, StepReport, StepSettings, Trainer, Want, Weights};
+use serde::Serialize;
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// What a run learns from and is measured on.
+pub struct Material {
+    /// The training batches.
+    pub mixture: Mixture,
+    /// Named sets of positions that are never trained on.
+    pub validation: Vec<(String, Arc<dyn Annotations>)>,
+    /// Puzzles, if any.
+    pub puzzles: Vec<Puzzle>,
+}
+
+/// One line of the log.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// A step was made.
+    Step(StepLine),
+    /// The network was measured.
+    Measure(Measurement),
+}
+
+/// A step as the log keeps it.
+#[derive(Clone, Debug, Serialize)]
+pub struct StepLine {
+    /// Steps done.
+    pub step: u64,
+    /// Seconds of training in this process.
+    pub seconds: f64,
+    /// Share of the run that is done.
+    pub progress: f32,
+    /// Examples seen in this process.
+    pub examples: u64,
+    /// Tokens a second over the last lines.
+    pub tokens_per_second: f64,
+    /// Share of the time spent waiting for batches.
+    pub waiting: f64,
+    /// Learning rate.
+    pub learning_rate: f32,
+    /// Loss, in nats an example.
+    pub loss: f32,
+    /// Mean loss by kind of row.
+    pub by_kind: BTreeMap<&'static str, f32>,
+    /// Norm of the gradient before clipping.
+    pub gradient_norm: f32,
+}
+
+/// A measurement of the averaged weights.
+#[derive(Clone, Debug, Serialize)]
+pub struct Measurement {
+    /// Steps done.
+    pub step: u64,
+    /// Seconds of training in this process.
+    pub seconds: f64,
+    /// Quality by set.
+    pub quality: BTreeMap<String, Quality>,
+    /// Share of puzzles solved whole, and of first moves found.
+    pub puzzles: Option<(f64, f64)>,
+}
+
+/// Who keeps log lines and checkpoints, and may end the run.
+pub trait Keeper {
+    /// Takes a log line.
+    ///
+    /// # Errors
+    /// When it cannot be kept; the run ends.
+    fn log(&mut self, event: &Event) -> Result<(), ModelError>;
+
+    /// Takes a checkpoint of the whole state.
+    ///
+    /// # Errors
+    /// When it cannot be written; the run ends, the last good one stays.
+    fn checkpoint(&mut self, trainer: &mut dyn Trainer) -> Result<(), ModelError>;
+
+    /// Whether the run should end now, with a checkpoint.
+    fn should_stop(&self) -> bool;
+}
+
+/// Trains until the budget is spent or the keeper ends it; always ends with a checkpoint and a measurement.
+///
+/// # Errors
+/// A network that fails, a record that cannot be used, a keeper that cannot keep.
+pub fn train(
+    trainer: &mut dyn Trainer,
+    material: &Material,
+    settings: &TrainSettings,
+    keeper: &mut dyn Keeper,
+) -> Result<(), ModelError> {
+    let mut run = Run {
+        trainer,
+        material,
+        settings,
+        started: Instant::now(),
+        paused: Duration::ZERO,
+        meter: Meter::default(),
+        examples: 0,
+        rates: std::collections::VecDeque::new(),
+    };
+    run.go(keeper)
+}
+
+struct Run<'a> {
+    trainer: &'a mut dyn Trainer,
+    material: &'a Material,
+    settings: &'a TrainSettings,
+    started: Instant,
+    /// Time spent on measurements and checkpoints, which a budget of minutes does not count.
+    paused: Duration,
+    meter: Meter,
+    examples: u64,
+    /// Learning rates of the steps in flight.
+    rates: std::collections::VecDeque<f32>,
+}
+
+/// What happened since the last line.
+#[derive(Default)]
+struct Meter {
+    since: Option<Instant>,
+    tokens: u64,
+    waited: Duration,
+}
+
+impl Run<'_> {
+    fn go(&mut self, keeper: &mut dyn Keeper) -> Result<(), ModelError> {
+        let settings = self.settings;
+        let mut loader = Loader::start(&self.material.mixture, self.trainer.step(), settings.workers);
+        let mut submitted = self.trainer.step();
+        self.meter.since = Some(Instant::now());
+        while self.progress(submitted) < 1.0 && !keeper.should_stop() {
+            let asked = Instant::now();
+            let packed = loader.next_batch().ok_or(ModelError::Loader)??;
+            self.meter.waited += asked.elapsed();
+            self.submit(&packed, submitted)?;
+            submitted += 1;
+            loader.recycle(packed);
+            if self.rates.len() >= 2 {
+                self.collect(keeper)?;
+            }
+            let due = |every: u64| every > 0 && submitted.is_multiple_of(every);
+            let (measure, save) = (due(settings.measure_every), due(settings.checkpoint_every));
+            if measure || save {
+                let pause = Instant::now();
+                self.drain(keeper)?;
+                if save {
+                    keeper.checkpoint(self.trainer)?;
+                }
+                if measure {
+                    self.measure(keeper)?;
+                }
+                self.paused += pause.elapsed();
+                self.meter = Meter { since: Some(Instant::now()), ..Meter::default() };
+            }
+        }
+        self.drain(keeper)?;
+        keeper.checkpoint(self.trainer)?;
+        self.measure(keeper)
+    }
+
+    fn seconds(&self) -> f64 {
+        (self.started.elapsed() - self.paused).as_secs_f64()
+    }
+
+    fn progress(&self, step: u64) -> f32 {
+        match self.settings.budget {
+            Budget::Steps(steps) => step as f32 / steps.max(1) as f32,
+            Budget::Minutes(minutes) => (self.seconds() / (60.0 * minutes).max(1e-9)) as f32,
+        }
+    }
+
+    fn submit(&mut self, packed: &Packed, step: u64) -> Result<(), ModelError> {
+        let learning_rate = self.settings.schedule.rate(step, self.progress(step));
+        self.trainer.submit(&packed.batch, &packed.rows, &StepSettings { learning_rate })?;
+        self.rates.push_back(learning_rate);
+        self.meter.tokens += packed.batch.len() as u64;
+        self.examples += packed.n_examples as u64;
+        Ok(())
+    }
+
+    fn collect(&mut self, keeper: &mut dyn Keeper) -> Result<(), ModelError> {
+        let Some(report) = self.trainer.collect()? else { return Ok(()) };
+        let rate = self.rates.pop_front().unwrap_or(0.0);
+        if self.settings.log_every > 0 && report.step.is_multiple_of(self.settings.log_every) {
+            let line = self.line(&report, rate);
+            keeper.log(&Event::Step(line))?;
+            self.meter = Meter { since: Some(Instant::now()), ..Meter::default() };
+        }
+        Ok(())
+    }
+
+    fn drain(&mut self, keeper: &mut dyn Keeper) -> Result<(), ModelError> {
+        while !self.rates.is_empty() {
+            self.collect(keeper)?;
+        }
+        Ok(())
+    }
+
+    fn line(&self, report: &StepReport, learning_rate: f32) -> StepLine {
+        let elapsed =
+            self.meter.since.map_or(Duration::ZERO, |since| since.elapsed()).as_secs_f64().max(1e-9);
+        StepLine {
+            step: report.step,
+            seconds: self.seconds(),
+            progress: self.progress(report.step),
+            examples: self.examples,
+            tokens_per_second: self.meter.tokens as f64 / elapsed,
+            waiting: self.meter.waited.as_secs_f64() / elapsed,
+            learning_rate,
+            loss: report.loss.loss,
+            by_kind: report
+                .loss
+                .tags
+                .iter()
+                .filter_map(|row| Some((*tag::NAMES.get(usize::from(row.tag))?, row.loss)))
+                .collect(),
+            gradient_norm: report.update.gradient_norm,
+        }
+    }
+
+    fn measure(&mut self, keeper: &mut dyn Keeper) -> Result<(), ModelError> {
+        let settings = self.settings;
+        let mut network = Averaged(&mut *self.trainer);
+        let mut quality = BTreeMap::new();
+        for (name, set) in &self.material.validation {
+            let measured = validation::quality(
+                &mut network,
+                settings.full_input,
+                &**set,
+                settings.validation_positions,
+                settings.validation_batch,
+            )?;
+            quality.insert(name.clone(), measured);
+        }
+        let puzzles = if self.material.puzzles.is_empty() {
+            None
+        } else {
+            let puzzles = &self.material.puzzles;
+            Some(validation::puzzles(&mut network, settings.full_input, puzzles, settings.validation_batch)?)
+        };
+        let step = self.trainer.step();
+        keeper.log(&Event::Measure(Measurement { step, seconds: self.seconds(), quality, puzzles }))
+    }
+}
+
+/// The running average of a network in training, which is what we measure and ship.
+pub struct Averaged<'a>(pub &'a mut dyn Trainer);
+
+impl Forward for Averaged<'_> {
+    fn forward(&mut self, batch: &Batch, want: &Want) -> Result<Logits, NetError> {
+        let logits = self.0.logits(batch, &want.rows, Weights::Average)?;
+        let columns = want.validate(batch.len(), logits.n_columns)?;
+        if columns == (0..logits.n_columns) {
+            return Ok(logits);
+        }
+        let values =
+            (0..logits.n_rows()).flat_map(|row| logits.row(row)[columns.clone()].iter().copied()).collect();
+        Ok(Logits { values, n_columns: columns.len() })
+    }
+}

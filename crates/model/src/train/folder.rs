@@ -1,0 +1,111 @@
+//! The folder a run lives in: settings, log, checkpoints.
+
+use super::{Event, Keeper, TrainSettings};
+use crate::{ModelError, mav::MavModel};
+use mavis_net::{Checkpoint, TrainState, Trainer, TransformerConfig, Weights};
+use std::{
+    fs::{File, OpenOptions},
+    io::Write,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+/// A run on disk: `settings.toml`, `metrics.jsonl`, `checkpoint.safetensors` (resumes) and `model.safetensors` (ships).
+pub struct RunFolder {
+    folder: PathBuf,
+    settings: TrainSettings,
+    metrics: File,
+    /// Raised to end the run with a checkpoint.
+    stop: Arc<AtomicBool>,
+    /// Sees each event after it is kept.
+    watch: Box<dyn FnMut(&Event)>,
+}
+
+impl RunFolder {
+    /// Opens a folder, creating it if need be, and writes the settings beside what is there.
+    ///
+    /// # Errors
+    /// When the folder cannot be written.
+    pub fn open(
+        folder: &Path,
+        settings: &TrainSettings,
+        stop: Arc<AtomicBool>,
+        watch: Box<dyn FnMut(&Event)>,
+    ) -> Result<Self, ModelError> {
+        let file_error = |path: &Path| {
+            let path = path.display().to_string();
+            move |source| ModelError::File { path, source }
+        };
+        std::fs::create_dir_all(folder).map_err(file_error(folder))?;
+        let text = toml::to_string(settings).unwrap_or_default();
+        let path = folder.join("settings.toml");
+        std::fs::write(&path, text).map_err(file_error(&path))?;
+        let path = folder.join("metrics.jsonl");
+        let metrics = OpenOptions::new().create(true).append(true).open(&path).map_err(file_error(&path))?;
+        Ok(Self { folder: folder.to_owned(), settings: settings.clone(), metrics, stop, watch })
+    }
+
+    /// The state to go on from, if the folder has a checkpoint of the same shape.
+    ///
+    /// # Errors
+    /// When there is one that cannot be used.
+    pub fn resume(&self) -> Result<Option<TrainState>, ModelError> {
+        let path = self.folder.join("checkpoint.safetensors");
+        if !path.exists() {
+            return Ok(None);
+        }
+        let checkpoint = Checkpoint::<TransformerConfig>::load(&path, Some(&vocabulary_hash()))?;
+        Ok(Some(checkpoint.state))
+    }
+}
+
+impl Keeper for RunFolder {
+    fn log(&mut self, event: &Event) -> Result<(), ModelError> {
+        let mut line = serde_json::to_string(event).unwrap_or_default();
+        line.push('\n');
+        self.metrics.write_all(line.as_bytes()).map_err(|source| ModelError::File {
+            path: self.folder.join("metrics.jsonl").display().to_string(),
+            source,
+        })?;
+        (self.watch)(event);
+        Ok(())
+    }
+
+    fn checkpoint(&mut self, trainer: &mut dyn Trainer) -> Result<(), ModelError> {
+        let config = trainer.config().clone();
+        let model = MavModel {
+            config: config.clone(),
+            full_input: self.settings.full_input,
+            step: trainer.step(),
+            parameters: trainer.parameters(Weights::Average)?,
+        };
+        model.save(&self.folder.join("model.safetensors"))?;
+        let checkpoint = Checkpoint {
+            config,
+            vocabulary: vocabulary_hash(),
+            state: trainer.state()?,
+            opaque: Vec::new(),
+            notes: model.notes(),
+        };
+        Ok(checkpoint.save(&self.folder.join("checkpoint.safetensors"))?)
+    }
+
+    fn should_stop(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// A hash of the vocabulary that checkpoints carry, so that ids are never read with another meaning: FNV-1a over all strings.
+#[must_use]
+pub fn vocabulary_hash() -> String {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for string in mavis_lang::vocabulary().strings() {
+        for byte in string.bytes().chain([0xff]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+    format!("v{}-{hash:016x}", mavis_lang::vocab::VERSION)
+}

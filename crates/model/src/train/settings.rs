@@ -1,0 +1,164 @@
+//! Settings of a training run: one TOML file, unknown keys refused.
+
+use crate::{
+    Preset, Schedule,
+    mixture::{BatchSettings, ExampleSettings},
+    pack::LossSettings,
+};
+use mavis_net::{OptimizerSettings, TransformerConfig};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Everything that decides a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TrainSettings {
+    /// Size of the network.
+    pub preset: Preset,
+    /// A shape of your own in place of the preset's: width, layers, heads, width of the feed-forward layer.
+    pub shape: Option<[usize; 4]>,
+    /// RMSNorm on queries and keys.
+    pub qk_norm: bool,
+    /// Whether input tokens see each other fully instead of causally; such a model cannot be exported.
+    pub full_input: bool,
+    /// Seed of parameters, order and draws.
+    pub seed: u64,
+    /// Where to compute.
+    pub device: Device,
+    /// How long to train.
+    pub budget: Budget,
+    /// Threads that build batches.
+    pub workers: usize,
+    /// Steps between log lines.
+    pub log_every: u64,
+    /// Steps between measurements; 0 means only at the end.
+    pub measure_every: u64,
+    /// Steps between checkpoints; 0 means only at the end.
+    pub checkpoint_every: u64,
+    /// Positions of each validation set that are measured.
+    pub validation_positions: usize,
+    /// Positions in one pass of a measurement.
+    pub validation_batch: usize,
+    /// What to learn from.
+    pub data: Vec<DataSet>,
+    /// What to measure on; never trained on.
+    pub validation: Vec<Validation>,
+    /// Puzzles to measure on, and to keep out of the training data.
+    pub puzzles: Option<Puzzles>,
+    /// Sizes of a step.
+    pub batch: BatchSettings,
+    /// What examples look like.
+    pub examples: ExampleSettings,
+    /// How losses are weighted.
+    pub loss: LossSettings,
+    /// The optimizer.
+    pub optimizer: OptimizerSettings,
+    /// The learning rate.
+    pub schedule: Schedule,
+}
+
+impl Default for TrainSettings {
+    fn default() -> Self {
+        Self {
+            preset: Preset::Test,
+            shape: None,
+            qk_norm: true,
+            full_input: false,
+            seed: 1,
+            device: Device::Cpu,
+            budget: Budget::Steps(1000),
+            workers: 2,
+            log_every: 50,
+            measure_every: 0,
+            checkpoint_every: 0,
+            validation_positions: 10_000,
+            validation_batch: 256,
+            data: Vec::new(),
+            validation: Vec::new(),
+            puzzles: None,
+            batch: BatchSettings::default(),
+            examples: ExampleSettings::default(),
+            loss: LossSettings::default(),
+            optimizer: OptimizerSettings::default(),
+            schedule: Schedule::default(),
+        }
+    }
+}
+
+/// Where to compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Device {
+    /// The processor.
+    Cpu,
+    /// An NVIDIA GPU; needs the feature `cuda`.
+    Cuda,
+}
+
+/// How long to train.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Budget {
+    /// So many steps.
+    Steps(u64),
+    /// So many minutes of training, measurements and checkpoints not counted.
+    Minutes(f64),
+}
+
+/// Annotated positions to learn from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataSet {
+    /// A table, or the stem of a pair of FEN and value files.
+    pub path: PathBuf,
+    /// The game.
+    pub game: String,
+    /// Its share of each batch, relative to the other sets.
+    #[serde(default = "one")]
+    pub weight: f32,
+}
+
+fn one() -> f32 {
+    1.0
+}
+
+/// Annotated positions to measure on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Validation {
+    /// A table, or the stem of a pair of FEN and value files.
+    pub path: PathBuf,
+    /// The game.
+    pub game: String,
+}
+
+/// Puzzles in Lichess' CSV form.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Puzzles {
+    /// The file.
+    pub path: PathBuf,
+    /// How many of its rows are measured; all are kept out of the training data.
+    pub limit: usize,
+}
+
+/// Settings that contradict each other.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("bad training settings: {0}")]
+pub struct SettingsError(pub String);
+
+impl TrainSettings {
+    /// The shape of the network.
+    ///
+    /// # Errors
+    /// When the kernels cannot serve it.
+    pub fn network(&self) -> Result<TransformerConfig, SettingsError> {
+        let mut config = self.preset.shape(mavis_lang::vocabulary().len(), self.seed);
+        if let Some([d_model, n_layers, n_heads, d_ff]) = self.shape {
+            config = TransformerConfig { d_model, n_layers, n_heads, d_ff, ..config };
+        }
+        config.qk_norm = self.qk_norm;
+        config.validate().map_err(|error| SettingsError(error.to_string()))?;
+        Ok(config)
+    }
+}

@@ -1,0 +1,160 @@
+//! How good a network is on positions it never saw.
+
+use crate::{ModelError, fan_out};
+use mavis_data::{Annotations, Puzzle};
+use mavis_game::{Move, Position};
+use mavis_lang::Scoring;
+use serde::Serialize;
+
+/// Metrics of `%top_all` by fan-out on annotated positions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Quality {
+    /// Positions measured.
+    pub n_positions: usize,
+    /// Share of the moves the model lists that are legal.
+    pub precision: f64,
+    /// Share of the legal moves that it lists.
+    pub recall: f64,
+    /// Their harmonic mean.
+    pub f1: f64,
+    /// Share of positions where the set is exactly right.
+    pub whole_sets: f64,
+    /// Share of positions where the legal move of best mean value is one of the oracle's best.
+    pub best_by_mean: f64,
+    /// The same by the mode of the value.
+    pub best_by_max: f64,
+    /// Win probability lost by the move of best mean value, on average.
+    pub regret: f64,
+    /// Absolute error of the mean value over all legal moves.
+    pub value_error: f64,
+}
+
+/// Counts behind [`Quality`].
+#[derive(Clone, Debug, Default)]
+struct Tally {
+    listed_legal: usize,
+    listed: usize,
+    legal: usize,
+    whole: usize,
+    by_mean: usize,
+    by_max: usize,
+    regret: f64,
+    error: f64,
+    n_positions: usize,
+}
+
+/// Measures a network on the first `limit` positions of a set, in passes of `batch` positions.
+///
+/// # Errors
+/// A record that cannot be used, or a network that fails.
+pub fn quality(
+    network: &mut (impl fan_out::Forward + ?Sized),
+    full_input: bool,
+    set: &dyn Annotations,
+    limit: usize,
+    batch: usize,
+) -> Result<Quality, ModelError> {
+    let mut tally = Tally::default();
+    let indices: Vec<usize> = (0..set.len().min(limit)).collect();
+    for chunk in indices.chunks(batch.max(1)) {
+        let mut records = chunk.iter().map(|&idx| set.get(idx)).collect::<Result<Vec<_>, _>>()?;
+        records.retain(|record| !record.moves.is_empty());
+        let moves: Vec<Vec<Move>> =
+            records.iter().map(|record| record.moves.iter().map(|(mv, _)| *mv).collect()).collect();
+        let asked: Vec<(&Position, &[Move])> =
+            records.iter().zip(&moves).map(|(record, moves)| (&record.position, moves.as_slice())).collect();
+        for (record, answer) in records.iter().zip(fan_out::with_known_moves(network, full_input, &asked)?) {
+            tally.add(&record.moves, &answer);
+        }
+    }
+    Ok(tally.quality())
+}
+
+impl Tally {
+    fn add(&mut self, truth: &[(Move, f32)], answer: &fan_out::FanOut) {
+        let set = answer.legal_set();
+        let hits = set.iter().filter(|mv| truth.iter().any(|(known, _)| known == *mv)).count();
+        self.listed_legal += hits;
+        self.listed += set.len();
+        self.legal += truth.len();
+        self.whole += usize::from(hits == set.len() && hits == truth.len());
+        self.n_positions += 1;
+        let best = truth.iter().map(|(_, value)| *value).fold(0.0, f32::max);
+        let chosen = |scoring: Scoring| {
+            let values = answer.values.iter().map(|(_, values)| values.win_probability(scoring));
+            let choice = values
+                .enumerate()
+                .fold((0, f32::MIN), |top, (idx, value)| if value > top.1 { (idx, value) } else { top });
+            truth[choice.0].1
+        };
+        let (mean, max) = (chosen(Scoring::Mean), chosen(Scoring::Max));
+        self.by_mean += usize::from(mean >= best - 1e-6);
+        self.by_max += usize::from(max >= best - 1e-6);
+        self.regret += f64::from(best - mean);
+        self.error += answer
+            .values
+            .iter()
+            .zip(truth)
+            .map(|((_, values), (_, value))| f64::from((values.mean() - value).abs()))
+            .sum::<f64>();
+    }
+
+    fn quality(&self) -> Quality {
+        let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
+        let (precision, recall) =
+            (share(self.listed_legal, self.listed), share(self.listed_legal, self.legal));
+        let n = self.n_positions.max(1) as f64;
+        Quality {
+            n_positions: self.n_positions,
+            precision,
+            recall,
+            f1: 2.0 * precision * recall / (precision + recall).max(f64::MIN_POSITIVE),
+            whole_sets: share(self.whole, self.n_positions),
+            best_by_mean: share(self.by_mean, self.n_positions),
+            best_by_max: share(self.by_max, self.n_positions),
+            regret: self.regret / n,
+            value_error: self.error / self.legal.max(1) as f64,
+        }
+    }
+}
+
+/// The share of puzzles whose every move is found by best mean value among the legal moves, and of first moves found.
+///
+/// # Errors
+/// A network that fails.
+pub fn puzzles(
+    network: &mut (impl fan_out::Forward + ?Sized),
+    full_input: bool,
+    puzzles: &[Puzzle],
+    batch: usize,
+) -> Result<(f64, f64), ModelError> {
+    let steps: Vec<(usize, usize)> = puzzles
+        .iter()
+        .enumerate()
+        .flat_map(|(puzzle, whole)| (0..whole.steps.len()).map(move |step| (puzzle, step)))
+        .collect();
+    let mut solved = vec![true; puzzles.len()];
+    let mut first = 0_usize;
+    for chunk in steps.chunks(batch.max(1)) {
+        let positions: Vec<&Position> =
+            chunk.iter().map(|&(puzzle, step)| &puzzles[puzzle].steps[step].0).collect();
+        let moves: Vec<Vec<Move>> =
+            positions.iter().map(|position| position.legal_moves().into_iter().collect()).collect();
+        let asked: Vec<(&Position, &[Move])> =
+            positions.iter().zip(&moves).map(|(position, moves)| (*position, moves.as_slice())).collect();
+        let answers = fan_out::with_known_moves(network, full_input, &asked)?;
+        for (&(puzzle, step), answer) in chunk.iter().zip(&answers) {
+            let chosen = answer.values.iter().map(|(mv, values)| (values.mean(), *mv)).fold(
+                None,
+                |top: Option<(f32, Move)>, row| {
+                    if top.is_none_or(|top| row.0 > top.0) { Some(row) } else { top }
+                },
+            );
+            let right = chosen.is_some_and(|(_, mv)| mv == puzzles[puzzle].steps[step].1);
+            solved[puzzle] &= right;
+            first += usize::from(right && step == 0);
+        }
+    }
+    let n = puzzles.len().max(1) as f64;
+    Ok((solved.iter().filter(|right| **right).count() as f64 / n, first as f64 / n))
+}
