@@ -19,8 +19,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod beam;
 pub mod knob;
 pub mod mcts;
+pub mod minimax;
 mod random;
 pub mod rollout;
 mod stop;
