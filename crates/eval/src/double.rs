@@ -12,12 +12,13 @@ pub use scripted::Scripted;
 
 use crate::{EvalError, Evaluation, MoveValue, Reply, Request, Value, Verdict};
 use mavis_game::{Game as _, Move, Position};
+use mavis_lang::Mistake;
 
 /// Answers by the rules, with `value` for the worth of each move.
 fn by_rules(request: &Request, value: impl Fn(&Position, Move) -> Value) -> Reply {
     let Some(state) = request.by_rules() else {
         return Err(EvalError::hallucination(
-            "illegal move",
+            Mistake::IllegalMove,
             "the move cannot be played in the parent state",
         ));
     };

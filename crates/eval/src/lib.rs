@@ -30,7 +30,7 @@ mod request;
 mod wrap;
 
 pub use double::{Faults, Faulty, Free, Mistaken, Mistakes, Scripted};
-pub use evaluation::{EvalError, Evaluation, Hallucination, MoveValue, N_BUCKETS, Reply, Value, Verdict};
+pub use evaluation::{EvalError, Evaluation, MoveValue, Reply, Value, Verdict};
 pub use evaluator::{Evaluator, Replies, ready};
 pub use request::Request;
 pub use wrap::{

@@ -9,6 +9,9 @@
 //! Everything above this crate (search, language, players, leagues) works on [`Position`]; hot loops that want one
 //! game at compile time are generic over [`Game`] and entered through [`for_game!`].
 //!
+//! [`perft`] and [`divide`] count move sequences, [`Game::playout`] plays one at random from numbers the caller gives,
+//! so that a seed repeats it.
+//!
 //! A seventh game is one file that implements [`Game`], one line in `position.rs` and one in `rules.rs`.
 //!
 //! ```

@@ -145,9 +145,9 @@ fn tcec_chess960_sample_replays() {
 }
 
 #[test]
-#[ignore = "needs the full sets: tcec_standard.pgn and tcec_frc_dfrc.pgn in the folder MAVIS_TCEC names"]
+#[ignore = "needs the full sets: tcec_standard.pgn and tcec_frc_dfrc.pgn in the folder MAVIS_GAMES names"]
 fn all_of_tcec_replays() {
-    let folder = PathBuf::from(env::var("MAVIS_TCEC").expect("MAVIS_TCEC names a folder"));
+    let folder = PathBuf::from(env::var("MAVIS_GAMES").expect("MAVIS_GAMES names a folder"));
     let read = |name: &str| fs::read(folder.join(name)).unwrap();
     let standard = replay(CastlingMode::Standard, &read("tcec_standard.pgn"));
     assert_eq!(standard, Counts { n_games: 10_837, n_plies: 1_480_785, n_respelled: 172 });

@@ -5,7 +5,7 @@ mod variety;
 pub use variety::Variety;
 
 use crate::{
-    command::{CommandError, Commands, Given},
+    command::{CommandError, Commands, Given, Top},
     moves,
     request::{Input, write_forms, write_prompt},
     state::without_history,
@@ -203,42 +203,43 @@ impl ExampleBuilder {
             tokens.extend([vocab::INVALID, outcome_token(outcome)]);
             return Ok(0);
         }
-        for idx in self.draw_order(annotation, commands, rng) {
-            let (mv, win_probability) = annotation.moves[idx.1 as usize];
+        let top = commands.top.unwrap_or(Top::All);
+        draw_order(annotation.moves, annotation.best, top, rng, &mut self.order);
+        for &(_, idx) in &self.order {
+            let (mv, win_probability) = annotation.moves[idx as usize];
             tokens.push(moves::token_of(commands.rules, mv).ok_or(BuildError::ForeignMove(mv))?);
             tokens.push(Bucket::from_win_probability(win_probability).token());
         }
         Ok(self.order.len())
     }
+}
 
-    /// The listed moves in random order: all, or the k best with ties at random, save that the oracle's own choice
-    /// comes first among its equals.
-    fn draw_order(
-        &mut self,
-        annotation: &Annotation<'_>,
-        commands: &Commands,
-        rng: &mut impl Rng,
-    ) -> &[(u32, u32)] {
-        let moves = annotation.moves;
-        let n_listed = commands.top.map_or(0, |top| top.n_listed(moves.len()));
-        self.order.clear();
-        if n_listed < moves.len() {
-            self.order.extend((0..moves.len() as u32).map(|idx| (rng.random(), idx)));
-            self.order.select_nth_unstable_by(n_listed, |one, other| {
-                let key = |&(tie, idx): &(u32, u32)| {
-                    let (mv, value) = moves[idx as usize];
-                    (value, annotation.best == Some(mv), tie)
-                };
-                let (one, other) = (key(one), key(other));
-                other.0.total_cmp(&one.0).then_with(|| (other.1, other.2).cmp(&(one.1, one.2)))
-            });
-            self.order.truncate(n_listed);
-        } else {
-            self.order.extend((0..moves.len() as u32).map(|idx| (0, idx)));
-        }
-        self.order.shuffle(rng);
-        &self.order
+/// The listed moves in random order, as indices behind spent random numbers: all, or the k best with ties at random,
+/// save that the oracle's own choice comes first among its equals.
+pub(crate) fn draw_order(
+    moves: &[(Move, f32)],
+    best: Option<Move>,
+    top: Top,
+    rng: &mut impl Rng,
+    order: &mut Vec<(u32, u32)>,
+) {
+    let n_listed = top.n_listed(moves.len());
+    order.clear();
+    if n_listed < moves.len() {
+        order.extend((0..moves.len() as u32).map(|idx| (rng.random(), idx)));
+        order.select_nth_unstable_by(n_listed, |one, other| {
+            let key = |&(tie, idx): &(u32, u32)| {
+                let (mv, value) = moves[idx as usize];
+                (value, best == Some(mv), tie)
+            };
+            let (one, other) = (key(one), key(other));
+            other.0.total_cmp(&one.0).then_with(|| (other.1, other.2).cmp(&(one.1, one.2)))
+        });
+        order.truncate(n_listed);
+    } else {
+        order.extend((0..moves.len() as u32).map(|idx| (0, idx)));
     }
+    order.shuffle(rng);
 }
 
 /// Appends the best action and, if asked for, the position after it.

@@ -8,6 +8,9 @@
 //! - [`vocab`]: strings, ids, encoding and decoding; [`moves`]: moves and their tokens; [`value`]: buckets and scores.
 //! - [`state`]: positions as fields of fixed width.
 //! - [`Commands`], [`Request`]: what is given and asked; [`ExampleBuilder`]: annotated positions to training examples.
+//! - [`parser`]: strict and total, tokens to an [`Answer`] or a [`Hallucination`]; [`mod@referee`]: answers against the rules.
+//! - [`trace`]: internal search written out, read back and checked.
+//! - [`export`]: the vocabulary as Hugging Face files; [`report`]: what the commands `mavis lang` show.
 //!
 //! Nothing here searches, learns or plays; the rules come from `mavis-game`.
 //!
@@ -22,17 +25,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#![allow(dead_code, unused_imports, reason = "the traces that use the rest come next")]
-
 pub mod answer;
 pub mod command;
 pub mod example;
+pub mod export;
 pub mod hallucination;
 pub mod moves;
 pub mod parser;
 pub mod referee;
+pub mod report;
 pub mod request;
 pub mod state;
+pub mod trace;
 pub mod value;
 pub mod vocab;
 
@@ -43,5 +47,6 @@ pub use hallucination::{Hallucination, Mistake};
 pub use parser::{parse_answer, parse_example, parse_example_text, parse_request};
 pub use referee::{Legality, Metrics, Verdict, judge, referee};
 pub use request::{Request, Start};
+pub use trace::{Trace, check_trace, grow_trace, read_trace, write_trace};
 pub use value::{Bucket, Distribution, Score, Scoring};
 pub use vocab::{Token, Vocabulary, vocabulary};

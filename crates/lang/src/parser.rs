@@ -15,7 +15,7 @@ mod cursor;
 mod header;
 
 pub(crate) use cursor::Cursor;
-pub(crate) use header::read_commands;
+pub(crate) use header::{read_commands, read_number};
 
 use crate::{
     answer::{Answer, Listing},

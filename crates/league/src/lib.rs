@@ -22,14 +22,24 @@
 //! # Ok::<(), mavis_league::RatingError>(())
 //! ```
 
+mod adjudication;
 pub mod numeric;
+mod openings;
+mod pairing;
 mod ratings;
 mod results;
+mod runner;
+mod seeds;
 mod sprt;
+pub mod wire;
 
+pub use adjudication::{ExactJudge, Judges, centipawns};
+pub use openings::{Book, BookError, BookFormat, Opening, Openings};
+pub use pairing::{GamePlan, PairPlan, Schedule};
 pub use ratings::{
     Anchor, Calibration, CalibrationError, DrawModel, ELO_PER_LOGIT, Intervals, Note, Rating, RatingConfig,
     RatingError, Ratings, Zero, elo_of_score, expected_score, rate,
 };
 pub use results::{GameResult, Results, Tally};
+pub use runner::{Event, RunError, RunOptions, Stop, Summary, openings, run};
 pub use sprt::{EloScale, Pentanomial, Sprt, SprtConfig, SprtError, Verdict, sprt};

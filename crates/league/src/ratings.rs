@@ -22,10 +22,13 @@ mod bootstrap;
 mod davidson;
 mod external;
 mod groups;
+mod knowledge;
 mod sandwich;
 mod spread;
 
 pub use external::{Anchor, Calibration, CalibrationError};
+
+pub(crate) use knowledge::knowledge;
 
 use crate::numeric::Estimate;
 use crate::results::{Results, Tally};

@@ -1,6 +1,7 @@
 //! Trouble on purpose: latency, failures, hallucinations, answers that never come.
 
 use crate::{EvalError, Evaluator, Replies, Request};
+use mavis_lang::Mistake;
 use rand::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::{
@@ -78,7 +79,7 @@ impl<E: Evaluator> Evaluator for Faulty<E> {
             let troubled = replies.await.into_iter().zip(drawn).map(|(reply, fault)| match fault {
                 Fault::None => reply,
                 Fault::Failure => Err(EvalError::Failed("on purpose".to_owned())),
-                Fault::Hallucination => Err(EvalError::hallucination("injected", "on purpose")),
+                Fault::Hallucination => Err(EvalError::hallucination(Mistake::Malformed, "on purpose")),
             });
             troubled.collect()
         })

@@ -1,7 +1,8 @@
 //! The seeded evaluator of golden trees.
 
 use super::{by_rules, mix, unit};
-use crate::{Evaluator, N_BUCKETS, Replies, Request, Value, ready};
+use crate::{Evaluator, Replies, Request, Value, ready};
+use mavis_lang::{Distribution, value::N_BUCKETS};
 
 /// Values that look random and depend on nothing but the position's key, the move and a seed.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +24,7 @@ impl Scripted {
         let mut buckets = [0.0; N_BUCKETS];
         buckets[bucket(bits)] += 0.75;
         buckets[bucket(mix(bits, 2))] += 0.25;
-        Value::from_buckets(buckets)
+        Distribution(buckets).into()
     }
 }
 

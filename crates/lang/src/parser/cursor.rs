@@ -21,6 +21,11 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
+    /// Reads again from an earlier place.
+    pub(crate) fn back_to(&mut self, at: usize) {
+        self.at = at;
+    }
+
     pub(crate) fn peek(&self) -> Option<Token> {
         self.tokens.get(self.at).copied()
     }

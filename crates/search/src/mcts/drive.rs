@@ -1,7 +1,7 @@
 //! The asynchronous main loop: `batch` evaluations in flight, answers taken as they come.
 
 use super::{
-    Report, Scoring, Settings, Stopped,
+    Report, Settings, Stopped,
     proof::Proof,
     report::Counts,
     simulator::{Begun, Simulator, Ticket},
@@ -9,8 +9,9 @@ use super::{
     world::{Asked, World},
 };
 use crate::Stop;
-use mavis_eval::{EvalError, Evaluation, Evaluator, MoveValue, Reply, Request};
+use mavis_eval::{EvalError, Evaluation, Evaluator, Reply, Request};
 use mavis_game::Move;
+use mavis_lang::Mistake;
 use std::{
     collections::VecDeque,
     future::{Future, poll_fn},
@@ -94,8 +95,8 @@ impl<'a, W: Asked> Drive<'a, W> {
             return Some(Stopped::NoRoot);
         };
         let read = reply.and_then(|evaluation| {
-            let value_of = value_of(self.settings.scoring);
-            let end = self.simulator.world.read(&request, &evaluation, value_of, &mut self.moves)?;
+            let scoring = self.settings.scoring.into();
+            let end = self.simulator.world.read(&request, &evaluation, scoring, &mut self.moves)?;
             Ok((evaluation, end))
         });
         match read {
@@ -107,7 +108,10 @@ impl<'a, W: Asked> Drive<'a, W> {
             }
             // The caller made sure that the game is not over: an evaluator that says so is wrong.
             Ok((_, Some(outcome))) => {
-                self.count_error(&EvalError::hallucination("false end", format!("root called {outcome}")));
+                self.count_error(&EvalError::hallucination(
+                    Mistake::WrongEnd,
+                    format!("root called {outcome}"),
+                ));
                 Some(Stopped::NoRoot)
             }
             Err(error) => {
@@ -159,8 +163,8 @@ impl<'a, W: Asked> Drive<'a, W> {
             return self.simulator.give_up(flight.ticket);
         };
         let read = reply.and_then(|evaluation| {
-            let value_of = value_of(self.settings.scoring);
-            let end = self.simulator.world.read(&flight.request, &evaluation, value_of, &mut self.moves)?;
+            let scoring = self.settings.scoring.into();
+            let end = self.simulator.world.read(&flight.request, &evaluation, scoring, &mut self.moves)?;
             Ok((evaluation, end))
         });
         match read {
@@ -186,7 +190,7 @@ impl<'a, W: Asked> Drive<'a, W> {
     fn count_error(&mut self, error: &EvalError) {
         match error {
             EvalError::Hallucination(hallucination) => {
-                *self.counts.hallucinations.entry(hallucination.kind).or_default() += 1;
+                self.counts.hallucinations.add(hallucination.kind);
             }
             EvalError::Failed(_) => self.counts.failed += 1,
         }
@@ -225,13 +229,6 @@ pub(crate) fn report<W: World>(
         moves: simulator.move_reports(),
         counts,
         stopped,
-    }
-}
-
-fn value_of(scoring: Scoring) -> fn(&MoveValue) -> f32 {
-    match scoring {
-        Scoring::Mean => |entry| entry.value.mean,
-        Scoring::Max => |entry| entry.value.mode,
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     world::World,
 };
 use mavis_game::Move;
-use std::collections::BTreeMap;
+use mavis_lang::hallucination::MistakeCounts;
 
 /// The result of a search, or how it stands.
 #[derive(Clone, PartialEq, Debug)]
@@ -67,7 +67,7 @@ pub struct Counts {
     /// Evaluations given up because the search ended.
     pub cancelled: u32,
     /// Hallucinations by kind.
-    pub hallucinations: BTreeMap<&'static str, u32>,
+    pub hallucinations: MistakeCounts,
     /// Expanded nodes in the tree.
     pub nodes: usize,
     /// Bytes of the tree.
@@ -82,7 +82,7 @@ impl Counts {
     /// Hallucinations of all kinds.
     #[must_use]
     pub fn n_hallucinations(&self) -> u32 {
-        self.hallucinations.values().sum()
+        self.hallucinations.total() as u32
     }
 }
 

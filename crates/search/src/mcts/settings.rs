@@ -76,6 +76,15 @@ knobs! {
     }
 }
 
+impl From<Scoring> for mavis_lang::Scoring {
+    fn from(scoring: Scoring) -> Self {
+        match scoring {
+            Scoring::Mean => Self::Mean,
+            Scoring::Max => Self::Max,
+        }
+    }
+}
+
 impl Settings {
     /// The rule of virtual counts that these settings name.
     #[must_use]

@@ -6,6 +6,7 @@ use mavis_eval::{
     EvalError, Evaluator, Faults, Faulty, Mistaken, Mistakes, Recorder, Replies, Request, Scripted, ready,
 };
 use mavis_game::{Game as _, Move, Position, Rules};
+use mavis_lang::Mistake;
 use proptest::prelude::*;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -145,7 +146,7 @@ struct RootOnly(Scripted);
 impl Evaluator for RootOnly {
     fn evaluate(&self, requests: Vec<Request>) -> Replies {
         match requests[..] {
-            [Request::Child { .. }] => ready(vec![Err(EvalError::hallucination("test", ""))]),
+            [Request::Child { .. }] => ready(vec![Err(EvalError::hallucination(Mistake::WrongState, ""))]),
             _ => self.0.evaluate(requests),
         }
     }
@@ -161,7 +162,7 @@ fn a_dead_root_falls_back_to_the_best_root_value() {
     let report = run(&mut search, &Stop::never());
     let best = report.moves.iter().max_by(|a, b| a.model_value.total_cmp(&b.model_value)).unwrap();
     assert_eq!((report.best, report.fallback, report.proof), (Some(best.mv), true, Proof::Dead));
-    assert_eq!((report.counts.completed, report.counts.hallucinations["test"]), (0, 7));
+    assert_eq!((report.counts.completed, report.counts.hallucinations.of(Mistake::WrongState)), (0, 7));
     assert!(report.moves.iter().all(|entry| entry.visits == 0 && entry.proof == Proof::Dead));
 }
 

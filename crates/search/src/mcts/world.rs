@@ -1,8 +1,9 @@
 //! Where states, legal moves and ends come from: the rules, or the evaluator's own answers.
 
 use super::tree::NodeIdx;
-use mavis_eval::{EvalError, Evaluation, Hallucination, MoveValue, Request, Verdict};
+use mavis_eval::{EvalError, Evaluation, Request, Verdict};
 use mavis_game::{Game, Move, Moves, Outcome, Position, Side};
+use mavis_lang::{Mistake, Scoring};
 use std::sync::Arc;
 
 /// What a simulation needs to know of the world to walk down the tree.
@@ -39,7 +40,7 @@ pub(crate) trait Asked: World {
         &self,
         request: &Request,
         evaluation: &Evaluation,
-        value_of: fn(&MoveValue) -> f32,
+        scoring: Scoring,
         moves: &mut Vec<(Move, f32)>,
     ) -> Result<Option<Outcome>, EvalError>;
 
@@ -93,14 +94,14 @@ impl Asked for ByRules<Position> {
         &self,
         request: &Request,
         evaluation: &Evaluation,
-        value_of: fn(&MoveValue) -> f32,
+        scoring: Scoring,
         moves: &mut Vec<(Move, f32)>,
     ) -> Result<Option<Outcome>, EvalError> {
         let Request::State(position) = request else {
             return Err(EvalError::Failed("a search by the rules asks for states only".to_owned()));
         };
         let Verdict::Moves(listed) = &evaluation.verdict else {
-            return Err(EvalError::hallucination("false end", format!("{position} is not over")));
+            return Err(EvalError::hallucination(Mistake::WrongEnd, format!("{position} is not over")));
         };
         let mut legal = Moves::new();
         position.legal_moves_into(&mut legal);
@@ -112,13 +113,16 @@ impl Asked for ByRules<Position> {
             let found = listed.get(index).filter(|entry| entry.mv == mv);
             let value = found
                 .or_else(|| listed.iter().find(|entry| entry.mv == mv))
-                .map(|entry| sane(value_of(entry)));
+                .map(|entry| sane(entry.value.win_probability(scoring)));
             n_found += usize::from(value.is_some());
             lowest = lowest.min(value.unwrap_or(f32::INFINITY));
             moves.push((mv, value.unwrap_or(f32::NAN)));
         }
         if n_found == 0 {
-            return Err(EvalError::hallucination("no legal move", format!("{position}")));
+            return Err(EvalError::hallucination(
+                Mistake::IllegalMove,
+                format!("no legal move listed in {position}"),
+            ));
         }
         if n_found < legal.len() {
             moves.iter_mut().filter(|(_, value)| value.is_nan()).for_each(|(_, value)| *value = lowest);
@@ -184,7 +188,7 @@ impl Asked for ByModel {
         &self,
         _: &Request,
         evaluation: &Evaluation,
-        value_of: fn(&MoveValue) -> f32,
+        scoring: Scoring,
         moves: &mut Vec<(Move, f32)>,
     ) -> Result<Option<Outcome>, EvalError> {
         moves.clear();
@@ -194,14 +198,13 @@ impl Asked for ByModel {
                 // A move listed twice is one move; the first value counts.
                 for entry in listed {
                     if !moves.iter().any(|&(mv, _)| mv == entry.mv) {
-                        moves.push((entry.mv, sane(value_of(entry))));
+                        moves.push((entry.mv, sane(entry.value.win_probability(scoring))));
                     }
                 }
             }
         }
         if moves.is_empty() {
-            let hallucination = Hallucination { kind: "empty list", detail: evaluation.state.to_string() };
-            return Err(hallucination.into());
+            return Err(EvalError::hallucination(Mistake::MissingMove, "neither a move nor an end"));
         }
         Ok(None)
     }

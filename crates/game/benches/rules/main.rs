@@ -2,6 +2,13 @@
 
 #![allow(missing_docs, reason = "criterion's macro makes a public function without any")]
 
+#[cfg(unix)]
+mod cpu_time;
+
+#[cfg(unix)]
+use cpu_time::CpuTime as Clock;
+#[cfg(not(unix))]
+use criterion::measurement::WallTime as Clock;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use mavis_game::{Game, Outcome, Position, Rules, for_game, perft};
 use rand::{RngCore, SeedableRng};
@@ -11,7 +18,7 @@ use std::hint::black_box;
 /// Enough for every game of chess, the longest.
 const MAX_PLIES: u32 = 10_000;
 
-fn chess_perft(criterion: &mut Criterion) {
+fn chess_perft(criterion: &mut Criterion<Clock>) {
     let Position::Chess(start) = Position::start(Rules::Chess) else { return };
     let mut group = criterion.benchmark_group("chess perft 5");
     group.throughput(Throughput::Elements(4_865_609)).sample_size(20);
@@ -21,7 +28,7 @@ fn chess_perft(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn playouts(criterion: &mut Criterion) {
+fn playouts(criterion: &mut Criterion<Clock>) {
     let mut group = criterion.benchmark_group("playout");
     group.throughput(Throughput::Elements(1));
     for rules in Rules::ALL {
@@ -38,5 +45,9 @@ fn playout<G: Game>(start: &G, random: &mut Xoshiro256PlusPlus) -> Option<Outcom
     start.clone().playout(MAX_PLIES, || random.next_u32())
 }
 
-criterion_group!(benches, chess_perft, playouts);
+criterion_group! {
+    name = benches;
+    config = Criterion::default().with_measurement(Clock);
+    targets = chess_perft, playouts
+}
 criterion_main!(benches);

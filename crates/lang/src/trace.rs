@@ -1,0 +1,146 @@
+//! Traces of internal search: a minimax tree written out in depth-first order, as in figure 6 of paper 001.
+//!
+//! [`write_trace`], [`read_trace`] and [`check_trace`] are three functions on one grammar:
+//!
+//! ```text
+//! trace    = "Minimax breadth=" B " depth=" D [" compact"] LF node "Playing" move "!" LF
+//! node     = "Evaluation for node: " path LF header inputs answer [expand node ...] decision
+//! expand   = "Expand from node " path ":" LF (path LF) ...
+//! decision = "Decision for node: " path (move " : " value) ... LF "Selecting:" move " : " value LF
+//! path     = "<root" move ... ">"
+//! ```
+//!
+//! A leaf selects its best action with its value. An inner node compares its children by what each decided, seen from
+//! the other side, and selects the first of the highest. Where the game is over, `invalid` stands for the move. The
+//! compact variant leaves out `%prev_state`, since the parent's state already stands further up.
+
+mod checker;
+mod grow;
+mod reader;
+mod writer;
+
+pub use checker::{Reference, check_trace};
+pub use grow::{Evaluation, grow_trace};
+pub use reader::{played_move, read_trace, read_trace_text};
+pub use writer::{trace_example, trace_prompt, write_trace};
+
+use crate::{
+    answer::{Answer, Listing},
+    command::{Commands, Forms, Given, Top},
+    value::{Bucket, Score},
+};
+use mavis_game::{Game, Move, Outcome, Position, Rules, Side};
+
+/// The deepest tree a trace may announce; readers recurse, and no context holds a deeper one.
+pub const MAX_DEPTH: u16 = 64;
+
+/// What a trace announces.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Shape {
+    /// The game.
+    pub rules: Rules,
+    /// Children of an expanded node.
+    pub breadth: u16,
+    /// Plies from the root to the leaves.
+    pub depth: u16,
+    /// Whether `%prev_state` is left out.
+    pub compact: bool,
+    /// How many moves each evaluation lists; figure 6 lists all.
+    pub top: Top,
+}
+
+impl Shape {
+    /// The commands of a node's header.
+    #[must_use]
+    pub const fn commands(&self, is_root: bool) -> Commands {
+        let given = if is_root {
+            Given::Current(Forms::State)
+        } else {
+            let forms = if self.compact { None } else { Some(Forms::State) };
+            Given::Previous { forms, tracked: Forms::State }
+        };
+        Commands { rules: self.rules, given, top: Some(self.top), best: true, next: None }
+    }
+}
+
+/// A trace with its meaning.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Trace {
+    /// What it announces.
+    pub shape: Shape,
+    /// The tree.
+    pub root: Node,
+    /// The move it plays at the end; `None` once the game is over.
+    pub played: Option<Move>,
+}
+
+/// An evaluated node.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Node {
+    /// The position as it stands in the text.
+    pub position: Position,
+    /// Its moves or the outcome.
+    pub listing: Listing,
+    /// The best action; `None` once the game is over.
+    pub best: Option<Move>,
+    /// The expanded moves and what they lead to; none at a leaf.
+    pub children: Vec<(Move, Node)>,
+    /// What the node comes to.
+    pub decision: Decision,
+}
+
+/// The last lines of a node.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Decision {
+    /// The children with their values for the side to move at this node; empty at a leaf.
+    pub compared: Vec<(Move, Bucket)>,
+    /// The selected move; `None` once the game is over.
+    pub selected: Option<Move>,
+    /// Its value for the side to move at this node.
+    pub value: Bucket,
+}
+
+impl Node {
+    /// The node's part as the answer to its header.
+    #[must_use]
+    fn answer(&self, is_root: bool) -> Answer {
+        Answer {
+            tracked: (!is_root).then(|| self.position.clone()),
+            listing: Some(self.listing.clone()),
+            best: self.best,
+            next: None,
+        }
+    }
+
+    /// The number of evaluated nodes, this one included.
+    #[must_use]
+    pub fn n_nodes(&self) -> usize {
+        1 + self.children.iter().map(|(_, child)| child.n_nodes()).sum::<usize>()
+    }
+
+    /// The decision that follows from listing, best action and children; `None` if the best action is not listed.
+    pub(crate) fn due_decision(&self, side: Side) -> Option<Decision> {
+        let moves = match &self.listing {
+            Listing::Over(outcome) => {
+                let value = end_value(self.position.rules(), *outcome, side);
+                return Some(Decision { compared: Vec::new(), selected: None, value });
+            }
+            Listing::Moves(moves) => moves,
+        };
+        if self.children.is_empty() {
+            let &(best, value) = moves.iter().find(|(mv, _)| Some(*mv) == self.best)?;
+            return Some(Decision { compared: Vec::new(), selected: Some(best), value });
+        }
+        let compared: Vec<(Move, Bucket)> =
+            self.children.iter().map(|(mv, child)| (*mv, child.decision.value.flipped())).collect();
+        let first = compared.first()?;
+        let (selected, value) =
+            compared.iter().fold(*first, |best, next| if next.1 > best.1 { *next } else { best });
+        Some(Decision { compared, selected: Some(selected), value })
+    }
+}
+
+/// What the end of a game is worth to `side`.
+fn end_value(rules: Rules, outcome: Outcome, side: Side) -> Bucket {
+    Bucket::from_win_probability(Score::of_outcome(outcome, side).win_probability(rules))
+}

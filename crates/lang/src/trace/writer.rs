@@ -1,0 +1,134 @@
+//! From a trace to tokens.
+
+use super::{Decision, Node, Shape, Trace};
+use crate::{
+    answer::AnswerSpans,
+    command::write_number,
+    example::Example,
+    moves,
+    request::{Input, write_prompt},
+    vocab::{self, Token},
+};
+use mavis_game::{Move, Position, Rules};
+
+/// The tokens of a trace.
+#[must_use]
+pub fn write_trace(trace: &Trace) -> Vec<Token> {
+    let mut tokens = Vec::with_capacity(1_024);
+    write_preamble(&trace.shape, &mut tokens);
+    write_node(&trace.shape, &trace.root, None, &mut Vec::new(), &mut tokens);
+    write_play(trace.shape.rules, trace.played, &mut tokens);
+    tokens
+}
+
+/// What a model is given to search a position: everything up to the first evaluation.
+#[must_use]
+pub fn trace_prompt(shape: &Shape, position: &Position) -> Vec<Token> {
+    let mut tokens = Vec::with_capacity(192);
+    write_preamble(shape, &mut tokens);
+    write_line(vocab::EVALUATE, shape.rules, &[], vocab::NODE_END, &mut tokens);
+    write_prompt(&shape.commands(true), Input::At(position), &mut tokens);
+    tokens
+}
+
+/// A trace as an example for training; its lists are many, so none is pointed out.
+#[must_use]
+pub fn trace_example(trace: &Trace) -> Example {
+    let input_len = trace_prompt(&trace.shape, &trace.root.position).len();
+    Example { tokens: write_trace(trace), input_len, list: None, best_at: None }
+}
+
+pub(super) fn write_preamble(shape: &Shape, tokens: &mut Vec<Token>) {
+    tokens.push(vocab::MINIMAX);
+    write_number(shape.breadth, tokens);
+    tokens.push(vocab::DEPTH);
+    write_number(shape.depth, tokens);
+    if shape.compact {
+        tokens.push(vocab::COMPACT);
+    }
+    tokens.push(vocab::BREAK);
+}
+
+fn write_node(
+    shape: &Shape,
+    node: &Node,
+    parent: Option<&Position>,
+    path: &mut Vec<Move>,
+    tokens: &mut Vec<Token>,
+) {
+    write_evaluation(shape, node, parent, path, tokens);
+    write_expansion(shape, node, path, tokens);
+    for (mv, child) in &node.children {
+        path.push(*mv);
+        write_node(shape, child, Some(&node.position), path, tokens);
+        path.pop();
+    }
+    write_decision(shape.rules, &node.decision, path, tokens);
+}
+
+/// Appends path, header, inputs and answer; returns where the answer begins and its parts within it.
+pub(super) fn write_evaluation(
+    shape: &Shape,
+    node: &Node,
+    parent: Option<&Position>,
+    path: &[Move],
+    tokens: &mut Vec<Token>,
+) -> (usize, AnswerSpans) {
+    write_line(vocab::EVALUATE, shape.rules, path, vocab::NODE_END, tokens);
+    let commands = shape.commands(parent.is_none());
+    let input = match (parent, path.last()) {
+        (Some(parent), Some(&action)) => Input::After(parent, action),
+        _ => Input::At(&node.position),
+    };
+    write_prompt(&commands, input, tokens);
+    let origin = tokens.len();
+    (origin, node.answer(parent.is_none()).write(&commands, tokens))
+}
+
+/// Appends the children's paths, if there are children.
+pub(super) fn write_expansion(shape: &Shape, node: &Node, path: &mut Vec<Move>, tokens: &mut Vec<Token>) {
+    if node.children.is_empty() {
+        return;
+    }
+    write_line(vocab::EXPAND, shape.rules, path, vocab::NODE_LIST, tokens);
+    for (mv, _) in &node.children {
+        path.push(*mv);
+        write_line(vocab::NODE, shape.rules, path, vocab::NODE_END, tokens);
+        path.pop();
+    }
+}
+
+pub(super) fn write_decision(rules: Rules, decision: &Decision, path: &[Move], tokens: &mut Vec<Token>) {
+    if decision.compared.is_empty() {
+        write_line(vocab::DECIDE, rules, path, vocab::NODE_END, tokens);
+    } else {
+        write_line(vocab::DECIDE, rules, path, vocab::COMPARE, tokens);
+        for &(mv, value) in &decision.compared {
+            tokens.extend([move_token(rules, Some(mv)), value.quoted()]);
+        }
+        tokens.push(vocab::BREAK);
+    }
+    tokens.extend([
+        vocab::SELECT,
+        move_token(rules, decision.selected),
+        decision.value.quoted(),
+        vocab::BREAK,
+    ]);
+}
+
+pub(super) fn write_play(rules: Rules, played: Option<Move>, tokens: &mut Vec<Token>) {
+    tokens.extend([vocab::PLAY, move_token(rules, played), vocab::PLAY_END]);
+}
+
+fn write_line(opening: Token, rules: Rules, path: &[Move], closing: Token, tokens: &mut Vec<Token>) {
+    tokens.push(opening);
+    tokens.extend(path.iter().map(|&mv| move_token(rules, Some(mv))));
+    tokens.push(closing);
+}
+
+fn move_token(rules: Rules, mv: Option<Move>) -> Token {
+    match mv {
+        None => vocab::INVALID,
+        Some(mv) => moves::token_of(rules, mv).unwrap_or(vocab::UNK),
+    }
+}

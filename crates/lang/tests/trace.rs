@@ -1,0 +1,299 @@
+//! Traces of internal search: figure 6, random trees of every game, and every way to alter them.
+#![allow(clippy::unwrap_used, reason = "a test says so by failing")]
+
+mod support;
+
+use mavis_game::{Game, Move, Position, Rules};
+use mavis_lang::{
+    Bucket, Mistake, Token, Top, Trace, check_trace, grow_trace, moves, read_trace,
+    trace::{Evaluation, Shape, played_move, read_trace_text, trace_example, trace_prompt},
+    vocab, vocabulary, write_trace,
+};
+use proptest::prelude::*;
+use rand::{Rng, seq::IndexedRandom};
+use support::{GAMES, random, random_play};
+
+/// Values that depend on position and move alone, so that they can be asked for again.
+fn evaluate(position: &Position) -> Evaluation {
+    let mut rng = random(position.key());
+    let moves: Vec<(Move, f32)> = position.legal_moves().into_iter().map(|mv| (mv, rng.random())).collect();
+    let best = moves.iter().copied().reduce(|best, next| if next.1 > best.1 { next } else { best });
+    Evaluation { best: best.map(|(mv, _)| mv), moves }
+}
+
+fn random_trace(rules: Rules, seed: u64) -> Trace {
+    let mut rng = random(seed);
+    let plays = random_play(rules, 200, seed);
+    // The last plies of a game, so that ends are met.
+    let over = plays.iter().position(|(position, _)| position.outcome().is_some()).unwrap_or(150);
+    let near_end = over.saturating_sub(rng.random_range(1..4));
+    let idx = if rng.random() { near_end } else { rng.random_range(0..plays.len()) };
+    let shape = Shape {
+        rules,
+        breadth: rng.random_range(1..5),
+        depth: rng.random_range(1..3),
+        compact: rng.random(),
+        top: if rng.random() { Top::All } else { Top::Best(rng.random_range(4..9)) },
+    };
+    grow_trace(shape, &plays[idx].0, &mut evaluate, &mut rng)
+}
+
+fn reference(position: &Position) -> Option<Evaluation> {
+    Some(evaluate(position))
+}
+
+#[test]
+fn figure_6_backs_up_as_printed() {
+    let root = "2r3k1/p3p3/4N1Pp/3Q4/8/5Pq1/PPr3P1/1K5R b - - 0 1";
+    let root = Position::parse(Rules::Chess, root).unwrap();
+    // The values that the figure shows; those it leaves out are low here.
+    let figure = |position: &Position| {
+        let (printed, best): (&[(&str, u8)], &str) = match position.to_string().split(' ').next().unwrap() {
+            "2r3k1/p3p3/4N1Pp/3Q4/8/5Pq1/PPr3P1/1K5R" => {
+                (&[("g3g6", 33), ("c2e2", 32), ("g3d6", 35)], "g3d6")
+            }
+            "2r3k1/p3p3/3qN1Pp/3Q4/8/5P2/PPr3P1/1K5R" => {
+                (&[("d5d4", 18), ("d5b3", 23), ("d5d6", 32), ("a2a3", 11)], "d5d6")
+            }
+            "2r3k1/p3p3/4N1qp/3Q4/8/5P2/PPr3P1/1K5R" => (&[("d5c5", 1), ("e6f4", 22), ("b2b3", 1)], "e6f4"),
+            "2r3k1/p3p3/4N1Pp/3Q4/8/5Pq1/PP2r1P1/1K5R" => (&[("h1h6", 1), ("e6f4", 32), ("h1c1", 1)], "e6f4"),
+            other => panic!("{other} is not in the figure"),
+        };
+        let value = |mv: Move| {
+            let text = moves::move_text(Rules::Chess, mv).unwrap();
+            let number = printed.iter().find(|(known, _)| *known == text).map_or(1, |(_, number)| *number);
+            (mv, Bucket::new(number).unwrap().win_probability())
+        };
+        Evaluation {
+            moves: position.legal_moves().into_iter().map(value).collect(),
+            best: Some(position.parse_move(best).unwrap()),
+        }
+    };
+    let shape = Shape { rules: Rules::Chess, breadth: 3, depth: 1, compact: false, top: Top::All };
+    let trace = grow_trace(shape, &root, &mut { figure }, &mut random(1));
+    let text = vocabulary().decode(&write_trace(&trace)).unwrap();
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| {
+            !line.starts_with("[%state") && !line.starts_with("[%prev_state") && !line.starts_with("[%top")
+        })
+        .collect();
+    let child_header = "<mav game=chess> %prev_state %prev_action %state %top_all %best_action </mav>";
+    assert_eq!(
+        lines,
+        [
+            "Minimax breadth=3 depth=1",
+            "Evaluation for node: <root>",
+            "<mav game=chess> %state %top_all %best_action </mav>",
+            "[%best_action g3d6]",
+            "Expand from node <root>:",
+            "<root g3d6>",
+            "<root g3g6>",
+            "<root c2e2>",
+            "Evaluation for node: <root g3d6>",
+            child_header,
+            "[%prev_action g3d6]",
+            "[%best_action d5d6]",
+            "Decision for node: <root g3d6>",
+            "Selecting: d5d6 : \"<ctrl32>\"",
+            "Evaluation for node: <root g3g6>",
+            child_header,
+            "[%prev_action g3g6]",
+            "[%best_action e6f4]",
+            "Decision for node: <root g3g6>",
+            "Selecting: e6f4 : \"<ctrl22>\"",
+            "Evaluation for node: <root c2e2>",
+            child_header,
+            "[%prev_action c2e2]",
+            "[%best_action e6f4]",
+            "Decision for node: <root c2e2>",
+            "Selecting: e6f4 : \"<ctrl32>\"",
+            "Decision for node: <root> g3d6 : \"<ctrl33>\" g3g6 : \"<ctrl43>\" c2e2 : \"<ctrl33>\"",
+            "Selecting: g3g6 : \"<ctrl43>\"",
+            "Playing g3g6!",
+        ]
+    );
+    assert_eq!(check_trace(&trace, None), Ok(()));
+    assert_eq!(read_trace_text(&text).as_ref(), Ok(&trace));
+}
+
+#[test]
+fn random_trees_are_written_read_and_accepted() {
+    let mut n_ends = 0;
+    for rules in GAMES {
+        for seed in 0..40 {
+            let trace = random_trace(rules, seed);
+            let tokens = write_trace(&trace);
+            let text = vocabulary().decode(&tokens).unwrap();
+            assert_eq!(vocabulary().encode(&text).as_ref(), Ok(&tokens));
+            let read = read_trace(&tokens).unwrap();
+            assert_eq!(write_trace(&read), tokens);
+            assert_eq!(read.root.n_nodes(), trace.root.n_nodes());
+            assert_eq!(check_trace(&read, Some(&reference)), Ok(()));
+            assert_eq!(check_trace(&read, None), Ok(()));
+            assert_eq!(played_move(rules, &tokens), trace.played);
+            let example = trace_example(&trace);
+            assert_eq!(example.input(), trace_prompt(&trace.shape, &trace.root.position));
+            n_ends += text.matches("invalid : \"").count();
+        }
+    }
+    assert!(n_ends > 100, "ends of games are met: {n_ends}");
+}
+
+#[test]
+fn the_compact_variant_saves_the_parents_states() {
+    let root = Position::start(Rules::Othello);
+    let length = |compact| {
+        let shape = Shape { rules: Rules::Othello, breadth: 3, depth: 2, compact, top: Top::All };
+        let trace = grow_trace(shape, &root, &mut evaluate, &mut random(1));
+        (write_trace(&trace).len(), trace.root.n_nodes())
+    };
+    let ((full, n_nodes), (compact, _)) = (length(false), length(true));
+    // A header command, the line's opening and closing, and 65 fields for every node but the root.
+    assert_eq!(full - compact, (n_nodes - 1) * (1 + 2 + 65) - 1);
+}
+
+/// What kinds may follow when the token at `at` is altered, or `None` for tokens that are not altered here.
+fn due_kinds(tokens: &[Token], at: usize, rules: Rules) -> Option<&'static [Mistake]> {
+    let string = |idx: usize| vocabulary().string(tokens[idx]).unwrap();
+    let opening = (0..at).rev().find(|&idx| {
+        let text = string(idx);
+        (text.starts_with('[') || text.starts_with("<root") || text.starts_with(char::is_uppercase))
+            && text.len() > 2
+    })?;
+    let is_move = moves::move_of(rules, tokens[at]).is_some();
+    let is_value = Bucket::from_token(tokens[at]).is_some() || Bucket::from_quoted(tokens[at]).is_some();
+    let in_path = !(opening..at).any(|idx| string(idx) == ">");
+    Some(match string(opening) {
+        "[%top_all" | "[%top_" if is_value => &[Mistake::WrongValue],
+        "[%top_all" | "[%top_" if is_move => {
+            &[Mistake::IllegalMove, Mistake::RepeatedMove, Mistake::MissingMove, Mistake::WrongValue]
+        }
+        "[%best_action" if is_move => &[Mistake::WrongDecision, Mistake::IllegalMove],
+        "[%prev_action" if is_move => &[Mistake::WrongExpansion],
+        "[%state" | "[%prev_state" if string(at) != "]\n" => &[Mistake::WrongState, Mistake::Malformed],
+        "Evaluation for node: <root" | "Expand from node <root" | "<root" if is_move => {
+            &[Mistake::WrongExpansion]
+        }
+        "Decision for node: <root" if is_move && in_path => &[Mistake::WrongExpansion],
+        "Decision for node: <root" | "Selecting:" | "Playing" if is_move || is_value => {
+            &[Mistake::WrongDecision]
+        }
+        _ => return None,
+    })
+}
+
+/// Another token of the same class.
+fn altered(token: Token, rules: Rules, rng: &mut impl Rng) -> Token {
+    let candidates: Vec<Token> = if let Some(value) = Bucket::from_token(token) {
+        (1..=64).map(|n| Bucket::new(n).unwrap()).filter(|other| *other != value).map(Bucket::token).collect()
+    } else if let Some(value) = Bucket::from_quoted(token) {
+        (1..=64)
+            .map(|n| Bucket::new(n).unwrap())
+            .filter(|other| *other != value)
+            .map(Bucket::quoted)
+            .collect()
+    } else if moves::move_of(rules, token).is_some() {
+        moves::move_tokens(rules).filter(|other| *other != token).collect()
+    } else {
+        let others = [" .", " x", " o", " -", " w", " b", " R", " p", " 3", " 0"];
+        others
+            .into_iter()
+            .map(|text| vocabulary().token(text).unwrap())
+            .filter(|other| *other != token)
+            .collect()
+    };
+    *candidates.choose(rng).unwrap()
+}
+
+#[test]
+fn any_one_alteration_is_refused_with_its_kind() {
+    let mut met = [0; Mistake::ALL.len()];
+    for rules in GAMES {
+        for seed in 0..16 {
+            let trace = random_trace(rules, 1_000 + seed);
+            let tokens = write_trace(&trace);
+            let output = trace_prompt(&trace.shape, &trace.root.position).len();
+            let mut rng = random(seed);
+            // Every trace is altered in five hundred places, which over all of them meet every kind of line often.
+            for _ in 0..500 {
+                let at = rng.random_range(output..tokens.len());
+                let Some(kinds) = due_kinds(&tokens, at, rules) else { continue };
+                let mut wrong = tokens.clone();
+                wrong[at] = altered(tokens[at], rules, &mut rng);
+                let verdict = read_trace(&wrong).and_then(|trace| check_trace(&trace, Some(&reference)));
+                let mistake = verdict.expect_err("an altered trace is refused");
+                assert!(
+                    kinds.contains(&mistake.kind),
+                    "{:?} for {:?} at {at}: {mistake}, not {kinds:?}\n{}",
+                    vocabulary().string(wrong[at]),
+                    vocabulary().string(tokens[at]),
+                    vocabulary().decode(&wrong).unwrap()
+                );
+                met[mistake.kind as usize] += 1;
+            }
+        }
+    }
+    // Ends are altered below, and a move is missing only where one is taken away.
+    let elsewhere = [Mistake::WrongEnd, Mistake::MissingMove];
+    let here = Mistake::ALL.into_iter().filter(|kind| !elsewhere.contains(kind));
+    assert!(here.into_iter().all(|kind| met[kind as usize] > 50), "{met:?}");
+}
+
+#[test]
+fn a_move_taken_away_is_missed() {
+    for rules in GAMES {
+        let shape = Shape { rules, breadth: 2, depth: 1, compact: false, top: Top::All };
+        let trace = grow_trace(shape, &Position::start(rules), &mut evaluate, &mut random(1));
+        let text = vocabulary().decode(&write_trace(&trace)).unwrap();
+        let last = text.match_indices(">]").last().unwrap().0;
+        let first = text[..last].rfind(' ').unwrap();
+        let wrong = format!("{}{}", &text[..first], &text[last + 1..]);
+        let mistake = read_trace_text(&wrong).and_then(|trace| check_trace(&trace, None)).unwrap_err();
+        assert_eq!(mistake.kind, Mistake::MissingMove, "{mistake}");
+    }
+}
+
+#[test]
+fn wrong_ends_are_refused() {
+    let text = "......./......./......./x....../xo...../xo..... o";
+    let mut root = Position::parse(Rules::Connect4, text).unwrap();
+    root.play_text("2").unwrap();
+    let shape = Shape { rules: Rules::Connect4, breadth: 7, depth: 1, compact: true, top: Top::All };
+    let trace = grow_trace(shape, &root, &mut evaluate, &mut random(1));
+    let text = vocabulary().decode(&write_trace(&trace)).unwrap();
+    assert!(text.contains("invalid : \"1-0\"]"), "{text}");
+    assert!(text.contains("Selecting: invalid : \"<ctrl1>\""));
+    let wrong = text.replacen("invalid : \"1-0\"]", "invalid : \"0-1\"]", 1);
+    let mistake = read_trace_text(&wrong).and_then(|trace| check_trace(&trace, None)).unwrap_err();
+    assert_eq!(mistake.kind, Mistake::WrongEnd);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn broken_traces_never_panic_and_never_print_differently(game in 0..GAMES.len(), seed: u64) {
+        let mut tokens = write_trace(&random_trace(GAMES[game], seed % 20));
+        let mut rng = random(seed);
+        for _ in 0..rng.random_range(1..4) {
+            let at = rng.random_range(0..tokens.len());
+            match rng.random_range(0..3) {
+                0 => drop(tokens.remove(at)),
+                1 => tokens[at] = rng.random_range(0..vocabulary().len() as Token),
+                _ => tokens[at] = *tokens.clone().choose(&mut rng).unwrap(),
+            }
+        }
+        if let Ok(trace) = read_trace(&tokens) {
+            prop_assert_eq!(write_trace(&trace), tokens);
+            drop(check_trace(&trace, None));
+        }
+    }
+}
+
+#[test]
+fn the_stop_token_is_no_part_of_a_trace() {
+    let mut tokens = write_trace(&random_trace(Rules::Togyz, 1));
+    tokens.push(vocab::END);
+    assert_eq!(read_trace(&tokens).unwrap_err().kind, Mistake::Malformed);
+}

@@ -1,0 +1,161 @@
+//! Ends of games beside the rules, each switched on by the configuration and recorded as the reason.
+
+use crate::wire::{AdjudicationConfig, DrawRule, EarlyRule, ResignRule};
+use mavis_game::{Game, Outcome, Position, Side};
+use mavis_play::{Limit, MoveRecord, Player, Termination, Thought, Turn, Verdict};
+use mavis_search::Cancel;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Someone who knows how a position ends under perfect play: a solver, endgame tables.
+pub trait ExactJudge: Send + Sync {
+    /// The result with best play by both sides; `None` where it is not known.
+    fn outcome(&self, position: &Position) -> Option<Outcome>;
+}
+
+/// Exact judges by the name that a configuration uses.
+pub type Judges = BTreeMap<String, Arc<dyn ExactJudge>>;
+
+/// Centipawns of a thought: its own, or its win probability through the inverse of paper 001's formula.
+#[must_use]
+pub fn centipawns(centipawns: Option<i32>, value: Option<f32>) -> Option<i32> {
+    // p = 1 / (1 + exp(-0.00368208 cp)); the ends are kept finite.
+    centipawns.or_else(|| {
+        let p = f64::from(value?).clamp(1e-6, 1.0 - 1e-6);
+        Some(((p / (1.0 - p)).ln() / 0.003_682_08).round() as i32)
+    })
+}
+
+/// Watches one game and ends it where a rule says so.
+pub(crate) struct Adjudicator<'a> {
+    rules: &'a AdjudicationConfig,
+    exact: Option<(Arc<dyn ExactJudge>, u32)>,
+    early_judge: Option<(&'a mut dyn Player, Limit)>,
+    cancel: Cancel,
+    /// Who makes the next move.
+    to_move: Side,
+    /// The last evaluation of each side, from the first side's point of view.
+    last: [Option<i32>; 2],
+    /// Plies in a row without an evaluation beyond the draw rule's.
+    quiet_plies: u32,
+    /// Moves in a row in which each side saw itself lost.
+    lost_moves: [u32; 2],
+}
+
+impl<'a> Adjudicator<'a> {
+    pub(crate) fn new(rules: &'a AdjudicationConfig, judges: &Judges, start: &Position) -> Self {
+        let exact = rules
+            .exact
+            .as_ref()
+            .and_then(|exact| judges.get(&exact.judge).map(|judge| (Arc::clone(judge), exact.from_ply)));
+        Self {
+            rules,
+            exact,
+            early_judge: None,
+            cancel: Cancel::new(),
+            to_move: start.side_to_move(),
+            last: [None; 2],
+            quiet_plies: 0,
+            lost_moves: [0; 2],
+        }
+    }
+
+    /// Lets a player judge early ends instead of the two who play.
+    pub(crate) fn with_early_judge(
+        mut self,
+        judge: &'a mut dyn Player,
+        limit: Limit,
+        cancel: Cancel,
+    ) -> Self {
+        self.early_judge = Some((judge, limit));
+        self.cancel = cancel;
+        self
+    }
+
+    /// Called after each move with the position it led to.
+    pub(crate) fn moved(&mut self, made: &MoveRecord, position: &Position) -> Option<Verdict> {
+        let side = self.to_move;
+        self.to_move = position.side_to_move();
+        let own = centipawns(made.thought.centipawns, made.thought.value);
+        self.last[side.index()] = own.map(|cp| if side == Side::First { cp } else { -cp });
+        self.by_exact(position)
+            .or_else(|| self.by_early(position))
+            .or_else(|| self.rules.resign.as_ref().and_then(|rule| self.by_resign(rule, side, own)))
+            .or_else(|| self.rules.draw.as_ref().and_then(|rule| self.by_draw(rule, own, position)))
+    }
+
+    fn by_exact(&self, position: &Position) -> Option<Verdict> {
+        let (judge, from_ply) = self.exact.as_ref()?;
+        if position.ply() < *from_ply || position.outcome().is_some() {
+            return None;
+        }
+        let name = self.rules.exact.as_ref().map_or("", |exact| exact.judge.as_str());
+        judge.outcome(position).map(|outcome| verdict(outcome, format!("{name}: {outcome} with best play")))
+    }
+
+    fn by_early(&mut self, position: &Position) -> Option<Verdict> {
+        let EarlyRule { centipawns: decisive, .. } = self.rules.early.as_ref()?;
+        let (evaluations, who) = match &mut self.early_judge {
+            Some((judge, limit)) => {
+                let cp = judged(*judge, limit, &self.cancel, position)?;
+                ([cp; 2], "the judge sees")
+            }
+            None => ([self.last[0]?, self.last[1]?], "both players see"),
+        };
+        let outcome = if evaluations.iter().all(|cp| cp >= decisive) {
+            Outcome::Win(Side::First)
+        } else if evaluations.iter().all(|cp| *cp <= -decisive) {
+            Outcome::Win(Side::Second)
+        } else {
+            return None;
+        };
+        Some(verdict(outcome, format!("{who} an advantage of {decisive} centipawns or more")))
+    }
+
+    fn by_resign(&mut self, rule: &ResignRule, side: Side, own: Option<i32>) -> Option<Verdict> {
+        let lost = &mut self.lost_moves[side.index()];
+        *lost = if own.is_some_and(|cp| cp <= -rule.centipawns) { *lost + 1 } else { 0 };
+        let seen_by_other = || {
+            let first_view = self.last[side.other().index()];
+            let other_view = first_view.map(|cp| if side == Side::Second { cp } else { -cp });
+            other_view.is_some_and(|cp| cp >= rule.centipawns)
+        };
+        (*lost >= rule.moves.max(1) && (!rule.both || seen_by_other())).then(|| {
+            let reason = format!("{} moves in a row at -{} centipawns or worse", rule.moves, rule.centipawns);
+            verdict(Outcome::Win(side.other()), reason)
+        })
+    }
+
+    fn by_draw(&mut self, rule: &DrawRule, own: Option<i32>, position: &Position) -> Option<Verdict> {
+        let quiet = own.is_some_and(|cp| cp.abs() <= rule.centipawns);
+        self.quiet_plies = if quiet { self.quiet_plies + 1 } else { 0 };
+        let late = position.ply() / 2 >= rule.from_move;
+        (late && self.quiet_plies >= 2 * rule.moves.max(1)).then(|| {
+            let reason = format!("{} moves of each side within {} centipawns", rule.moves, rule.centipawns);
+            verdict(Outcome::Draw, reason)
+        })
+    }
+}
+
+fn verdict(outcome: Outcome, reason: String) -> Verdict {
+    Verdict { outcome, termination: Termination::Adjudication(reason) }
+}
+
+/// A judge's evaluation from the first side's point of view.
+fn judged(judge: &mut dyn Player, limit: &Limit, cancel: &Cancel, position: &Position) -> Option<i32> {
+    if position.outcome().is_some() {
+        return None;
+    }
+    let mut last = Thought::default();
+    let mut turn = Turn {
+        start: position,
+        moves: &[],
+        position,
+        limit: limit.clone(),
+        cancel: cancel.clone(),
+        sink: &mut |thought: &Thought| last = thought.clone(),
+    };
+    let thought = judge.choose(&mut turn).ok().map_or(last, |choice| choice.thought);
+    let own = centipawns(thought.centipawns, thought.value)?;
+    Some(if position.side_to_move() == Side::First { own } else { -own })
+}

@@ -1,0 +1,243 @@
+//! Plays the games of a league that are not on disk yet.
+//!
+//! One thread hands out games and writes results; each worker thread plays one game at a time with players it keeps
+//! from game to game. Whatever a player does, its game has a result: crashes, illegal moves and lost time are reasons,
+//! a player that neither moves nor stops is left behind with its thread.
+
+mod progress;
+mod state;
+mod task;
+mod worker;
+
+use crate::adjudication::Judges;
+use crate::openings::{Book, BookError, Openings};
+use crate::sprt::{Sprt, SprtError};
+use crate::wire::{ConfigError, LeagueConfig, LeagueStore, Session, StoreError, StoredGame};
+use mavis_play::{BuildError, Registry};
+use mavis_search::Cancel;
+use state::Running;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use task::Task;
+use worker::Pool;
+
+/// How to run; nothing here changes what is played.
+#[derive(Clone)]
+pub struct RunOptions {
+    /// Games at once. `None` means the configuration's number, or as many as cores allow.
+    pub concurrency: Option<usize>,
+    /// Allow timed players to share cores.
+    pub oversubscribe: bool,
+    /// Cores of this machine.
+    pub cores: usize,
+    /// Time after which a player that ignores its limit is given up.
+    pub patience: Duration,
+    /// Time after which a move without a time limit counts as hung.
+    pub move_timeout: Duration,
+    /// Cancelled to finish the games in hand and stop.
+    pub drain: Cancel,
+    /// Cancelled to stop at once; games in hand are played anew next time.
+    pub cancel: Cancel,
+    /// Exact judges that adjudication may name.
+    pub judges: Judges,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            concurrency: None,
+            oversubscribe: false,
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            patience: Duration::from_secs(5),
+            move_timeout: Duration::from_secs(600),
+            drain: Cancel::new(),
+            cancel: Cancel::new(),
+            judges: Judges::new(),
+        }
+    }
+}
+
+/// What happens while a league runs.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Event<'a> {
+    /// The run begins.
+    Begin {
+        /// Games on disk.
+        finished: u64,
+        /// Games planned.
+        planned: u64,
+        /// Games at once.
+        concurrency: usize,
+        /// Bytes of a torn line that was dropped.
+        dropped_bytes: usize,
+    },
+    /// A game is on disk.
+    Finished {
+        /// The game.
+        game: &'a StoredGame,
+        /// Games on disk.
+        finished: u64,
+        /// Games planned.
+        planned: u64,
+    },
+    /// The sequential test after a pair.
+    Tested(Sprt),
+}
+
+/// How a run ended.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Summary {
+    /// Games played in this run.
+    pub played: u64,
+    /// Games on disk.
+    pub finished: u64,
+    /// Games planned.
+    pub planned: u64,
+    /// Why it ended.
+    pub stop: Stop,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Stop {
+    /// Every planned game is on disk.
+    Complete,
+    /// The sequential test is decided.
+    Decided(Sprt),
+    /// Stopped from outside.
+    Stopped,
+}
+
+/// A league that cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A bad configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A bad sequential test.
+    #[error(transparent)]
+    Sprt(#[from] SprtError),
+    /// A bad book.
+    #[error(transparent)]
+    Book(#[from] BookError),
+    /// A player that cannot be built.
+    #[error("player '{name}': {error}")]
+    Player {
+        /// Its name in the league.
+        name: String,
+        /// Why.
+        error: BuildError,
+    },
+    /// The folder cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// More timed players than cores.
+    #[error(
+        "{games} games at once of timed players that need {cores_each} core(s) each do not fit on {cores} core(s), \
+         which would change their strength; lower the concurrency or allow oversubscription"
+    )]
+    Oversubscribed {
+        /// Games at once.
+        games: usize,
+        /// Cores for each.
+        cores_each: usize,
+        /// Cores there are.
+        cores: usize,
+    },
+    /// Adjudication names a judge that is not there.
+    #[error("no exact judge named '{name}' (known: {known})")]
+    UnknownJudge {
+        /// The name.
+        name: String,
+        /// All names.
+        known: String,
+    },
+    /// A stored game that the schedule does not have.
+    #[error("game {0} on disk is not the one this league plans; was it made by another version?")]
+    OtherPlan(u64),
+    /// No worker thread could be started.
+    #[error("cannot start a thread: {0}")]
+    Thread(std::io::Error),
+}
+
+/// Runs a league in `folder` until it is complete, decided or stopped; finished games are not played again.
+///
+/// `base` is the folder that a relative book path starts from.
+///
+/// # Errors
+/// When configuration, book, players or folder are at fault, or the disk refuses a result.
+pub fn run(
+    config: &LeagueConfig,
+    folder: &Path,
+    base: &Path,
+    registry: &Arc<Registry>,
+    options: &RunOptions,
+    sink: &mut dyn FnMut(Event<'_>),
+) -> Result<Summary, RunError> {
+    config.validate()?;
+    let concurrency = concurrency(config, options)?;
+    let task = Arc::new(Task::new(config, openings(config, base)?, options, Arc::clone(registry))?);
+    let mut store = LeagueStore::open(folder, config)?;
+    let mut league = Running::new(config, &store.finished)?;
+    sink(Event::Begin {
+        finished: store.finished.len() as u64,
+        planned: league.schedule.n_games(),
+        concurrency,
+        dropped_bytes: store.dropped,
+    });
+    let before = store.finished.len() as u64;
+    let stop = match league.decided()? {
+        Some(stop) => stop,
+        None => {
+            store.begin_session(&session(&task)?)?;
+            let mut pool = Pool::start(concurrency, &task).map_err(RunError::Thread)?;
+            league.play(&mut pool, &mut store, options, sink)?
+        }
+    };
+    let finished = store.finished.len() as u64;
+    Ok(Summary { played: finished - before, finished, planned: league.schedule.n_games(), stop })
+}
+
+/// The openings of a configuration, its book read.
+///
+/// # Errors
+/// When the book cannot be read or does not belong to the game.
+pub fn openings(config: &LeagueConfig, base: &Path) -> Result<Openings, RunError> {
+    let rules = config.rules()?;
+    let section = &config.openings;
+    let book = match section.book.as_deref() {
+        None => None,
+        Some("table4") => Some(Book::table4(rules)?),
+        Some(path) => Some(Book::read(rules, &base.join(path), section.plies)?),
+    };
+    Ok(Openings::new(rules, config.seed, book, section.in_order, section.random_plies))
+}
+
+fn concurrency(config: &LeagueConfig, options: &RunOptions) -> Result<usize, RunError> {
+    // Only one side of a game thinks at a time.
+    let cores_each = config.players.iter().map(crate::wire::PlayerConfig::cores).max().unwrap_or(1).max(1);
+    let fits = (options.cores / cores_each).max(1);
+    let games = options.concurrency.or(config.concurrency).unwrap_or(fits).max(1);
+    if config.is_timed() && !options.oversubscribe && games * cores_each > options.cores.max(cores_each) {
+        return Err(RunError::Oversubscribed { games, cores_each, cores: options.cores });
+    }
+    Ok(games)
+}
+
+/// Builds every player once: a fault shows before the first game, and each says what it is.
+fn session(task: &Task) -> Result<Session, RunError> {
+    let mut players = BTreeMap::new();
+    for (idx, name) in task.names.iter().enumerate() {
+        let player = task.build(idx).map_err(|error| RunError::Player { name: name.clone(), error })?;
+        players.insert(name.clone(), player.name());
+    }
+    task.build_judge().transpose().map_err(|error| RunError::Player { name: "judge".to_owned(), error })?;
+    let started = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    Ok(Session {
+        mavis: env!("CARGO_PKG_VERSION").to_owned(),
+        started: started.map_or(0, |time| time.as_secs()),
+        players,
+    })
+}

@@ -1,0 +1,20 @@
+//! What a league puts on disk: its configuration, the game log, PGN.
+
+mod config;
+mod difference;
+mod game;
+mod limits;
+mod pgn;
+mod sections;
+mod store;
+
+pub use config::{ConfigError, LeagueConfig};
+pub use difference::{Difference, differences};
+pub use game::{EndKind, StoredEnd, StoredGame, StoredMove, StoredResult};
+pub use limits::LimitsConfig;
+pub use pgn::pgn;
+pub use sections::{
+    AdjudicationConfig, DrawRule, EarlyRule, ExactRule, OpeningsConfig, PlayerConfig, RatingsConfig,
+    ResignRule, ScheduleConfig, ScheduleKind, SprtSection, ZeroConfig,
+};
+pub use store::{LeagueStore, Session, StoreError, results_of};

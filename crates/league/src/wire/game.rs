@@ -1,0 +1,234 @@
+//! One game as one line of JSON.
+
+use crate::openings::{BookError, Opening};
+use crate::pairing::GamePlan;
+use mavis_game::{Outcome, Side};
+use mavis_play::{MoveRecord, Termination, Verdict};
+use serde::{Deserialize, Serialize};
+
+/// A finished game on disk.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StoredGame {
+    /// Its number in the schedule.
+    pub game: u64,
+    /// Its opening pair.
+    pub pair: u64,
+    /// Name of the player with the first side.
+    pub first: String,
+    /// Name of the player with the second side.
+    pub second: String,
+    /// Position text before the opening's moves. `None` means the start of the game.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
+    /// Moves of the opening.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub opening: Vec<String>,
+    /// Moves of the players.
+    pub moves: Vec<StoredMove>,
+    /// `1-0`, `0-1` or `1/2-1/2`, the first side's points first.
+    pub result: StoredResult,
+    /// Why it ended.
+    pub end: StoredEnd,
+    /// When it ended, seconds since 1970.
+    pub finished: u64,
+}
+
+/// One move with what its player thought, from the mover's point of view.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StoredMove {
+    /// The move's text.
+    #[serde(rename = "m")]
+    pub text: String,
+    /// Win probability.
+    #[serde(rename = "v", default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<f32>,
+    /// Centipawns.
+    #[serde(rename = "cp", default, skip_serializing_if = "Option::is_none")]
+    pub centipawns: Option<i32>,
+    /// Depth in plies.
+    #[serde(rename = "d", default, skip_serializing_if = "is_zero")]
+    pub depth: u32,
+    /// Positions or simulations.
+    #[serde(rename = "n", default, skip_serializing_if = "is_zero_nodes")]
+    pub nodes: u64,
+    /// Seconds.
+    #[serde(rename = "t")]
+    pub seconds: f64,
+}
+
+fn is_zero(depth: &u32) -> bool {
+    *depth == 0
+}
+
+fn is_zero_nodes(nodes: &u64) -> bool {
+    *nodes == 0
+}
+
+/// A result as text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum StoredResult {
+    /// The first side won.
+    #[serde(rename = "1-0")]
+    First,
+    /// The second side won.
+    #[serde(rename = "0-1")]
+    Second,
+    /// Nobody won.
+    #[serde(rename = "1/2-1/2")]
+    Draw,
+}
+
+impl From<Outcome> for StoredResult {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Win(Side::First) => Self::First,
+            Outcome::Win(Side::Second) => Self::Second,
+            Outcome::Draw => Self::Draw,
+        }
+    }
+}
+
+impl From<StoredResult> for Outcome {
+    fn from(result: StoredResult) -> Self {
+        match result {
+            StoredResult::First => Self::Win(Side::First),
+            StoredResult::Second => Self::Win(Side::Second),
+            StoredResult::Draw => Self::Draw,
+        }
+    }
+}
+
+/// Why a game ended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct StoredEnd {
+    /// The sort of end.
+    pub by: EndKind,
+    /// In words.
+    pub reason: String,
+}
+
+/// The sort of end.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndKind {
+    /// The rules of the game.
+    Rules,
+    /// A draw that could be claimed.
+    Claim,
+    /// A time limit was overstepped.
+    Time,
+    /// An illegal move.
+    Illegal,
+    /// A player failed: a crash, a lost server.
+    Failure,
+    /// A player gave up.
+    Resignation,
+    /// The maximum length.
+    Length,
+    /// Adjudicated.
+    Adjudication,
+}
+
+impl EndKind {
+    /// Whether the game ended by a fault of a player rather than by play.
+    #[must_use]
+    pub fn is_fault(self) -> bool {
+        matches!(self, Self::Time | Self::Illegal | Self::Failure)
+    }
+}
+
+impl std::fmt::Display for EndKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Rules => "rules",
+            Self::Claim => "claimed draw",
+            Self::Time => "time",
+            Self::Illegal => "illegal move",
+            Self::Failure => "failure",
+            Self::Resignation => "resignation",
+            Self::Length => "maximum length",
+            Self::Adjudication => "adjudication",
+        })
+    }
+}
+
+impl From<&Termination> for StoredEnd {
+    fn from(termination: &Termination) -> Self {
+        let by = match termination {
+            Termination::Rules(_) => EndKind::Rules,
+            Termination::ClaimedDraw => EndKind::Claim,
+            Termination::Time(_) => EndKind::Time,
+            Termination::IllegalMove(_) => EndKind::Illegal,
+            Termination::Failure { .. } => EndKind::Failure,
+            Termination::Resignation(_) => EndKind::Resignation,
+            Termination::MaxLength => EndKind::Length,
+            Termination::Adjudication(_) => EndKind::Adjudication,
+        };
+        Self { by, reason: termination.to_string() }
+    }
+}
+
+impl From<&MoveRecord> for StoredMove {
+    fn from(made: &MoveRecord) -> Self {
+        Self {
+            text: made.text.clone(),
+            value: made.thought.value,
+            centipawns: made.thought.centipawns,
+            depth: made.thought.depth,
+            nodes: made.thought.nodes,
+            // Microseconds are all a clock tells.
+            seconds: (made.time.as_secs_f64() * 1e6).round() / 1e6,
+        }
+    }
+}
+
+impl StoredGame {
+    /// The line of a finished game.
+    #[must_use]
+    pub fn new(
+        plan: GamePlan,
+        names: &[String],
+        opening: &Opening,
+        moves: &[MoveRecord],
+        verdict: &Verdict,
+    ) -> Self {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Self {
+            game: plan.game,
+            pair: plan.pair,
+            first: names[plan.first].clone(),
+            second: names[plan.second].clone(),
+            start: opening.start.clone(),
+            opening: opening.moves.clone(),
+            moves: moves.iter().map(StoredMove::from).collect(),
+            result: verdict.outcome.into(),
+            end: StoredEnd::from(&verdict.termination),
+            finished: now.map_or(0, |time| time.as_secs()),
+        }
+    }
+
+    /// The opening it was played from.
+    #[must_use]
+    pub fn opening(&self) -> Opening {
+        Opening { start: self.start.clone(), moves: self.opening.clone() }
+    }
+
+    /// Every position of the game with the move played in it, the opening's moves included.
+    ///
+    /// # Errors
+    /// When the stored text does not replay under the rules.
+    pub fn positions(
+        &self,
+        rules: mavis_game::Rules,
+    ) -> Result<Vec<(mavis_game::Position, mavis_game::Move)>, BookError> {
+        use mavis_game::Game;
+        let mut position = self.opening().start_position(rules)?;
+        let mut list = Vec::new();
+        for text in self.opening.iter().chain(self.moves.iter().map(|made| &made.text)) {
+            let mv = position.parse_move(text)?;
+            list.push((position.clone(), mv));
+            position.play_unchecked(mv);
+        }
+        Ok(list)
+    }
+}

@@ -1,0 +1,53 @@
+//! Limits as the configuration states them.
+
+use super::ConfigError;
+use mavis_play::{Limit, TimeControl};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// What a player may spend; each field holds on its own.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LimitsConfig {
+    /// Seconds a move. `None` means no limit on time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<f64>,
+    /// Positions or simulations a move.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<u64>,
+    /// Plies of depth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+}
+
+impl LimitsConfig {
+    /// These limits, with gaps filled from the league's.
+    #[must_use]
+    pub fn or(&self, general: &Self) -> Self {
+        // A player's own limit of any kind replaces the league's altogether: nodes instead of time, not both.
+        if self == &Self::default() { general.clone() } else { self.clone() }
+    }
+
+    /// As the referee wants it.
+    ///
+    /// # Errors
+    /// When the time is not a positive number of seconds.
+    pub fn limit(&self) -> Result<Limit, ConfigError> {
+        let time = self
+            .time
+            .map(|seconds| {
+                Duration::try_from_secs_f64(seconds)
+                    .ok()
+                    .filter(|time| !time.is_zero())
+                    .ok_or_else(|| ConfigError::Value("limits.time".to_owned(), seconds.to_string()))
+            })
+            .transpose()?;
+        Ok(Limit { time, nodes: self.nodes, depth: self.depth, clock: None })
+    }
+}
+
+/// Reads a clock such as `60+0.6`.
+pub(super) fn clock(text: Option<&str>) -> Result<Option<TimeControl>, ConfigError> {
+    text.map(|text| text.parse().map_err(|_| ConfigError::Value("clock".to_owned(), text.to_owned())))
+        .transpose()
+}

@@ -1,0 +1,161 @@
+//! Games as PGN with evaluations.
+
+use super::{LeagueConfig, StoredGame, StoredMove};
+use crate::adjudication::centipawns;
+use crate::openings::BookError;
+use mavis_game::{Game, Position, Rules, Side};
+use std::fmt::Write;
+
+/// One game as PGN. Chess moves are SAN; other games use their own move text, with the position text in `FEN`.
+///
+/// Evaluations stand as `[%eval 0.35,12]` in pawns from the first side's point of view with the depth where it is known
+/// (`[%value 0.61]`, the first side's win probability, in games without pawns), times as `[%emt 0.050]` in seconds.
+///
+/// # Errors
+/// When the stored moves do not replay under the rules.
+pub fn pgn(config: &LeagueConfig, rules: Rules, game: &StoredGame) -> Result<String, BookError> {
+    let start = game.opening().start_position(rules)?;
+    let mut text = tags(config, rules, game, &start);
+    let replay = game.positions(rules)?;
+    let n_opening = game.opening.len();
+    let mut body = String::new();
+    for (idx, (position, mv)) in replay.iter().enumerate() {
+        let side = position.side_to_move();
+        let number = 1 + position.ply() / 2;
+        if side == Side::First {
+            let _ = write!(body, "{number}. ");
+        } else if idx == 0 || comment(&replay, idx - 1, n_opening, game).is_some() {
+            let _ = write!(body, "{number}... ");
+        }
+        body.push_str(&move_text(position, *mv));
+        body.push(' ');
+        if let Some(comment) = comment(&replay, idx, n_opening, game) {
+            let _ = write!(body, "{{{comment}}} ");
+        }
+    }
+    let _ = write!(body, "{{{}}} {}", game.end.reason.replace(['{', '}'], "|"), result(game));
+    wrap(&body, &mut text);
+    text.push('\n');
+    Ok(text)
+}
+
+fn tags(config: &LeagueConfig, rules: Rules, game: &StoredGame, start: &Position) -> String {
+    let mut text = String::new();
+    let mut tag = |name: &str, value: &str| {
+        let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+        let _ = writeln!(text, "[{name} \"{value}\"]");
+    };
+    tag("Event", &config.name);
+    tag("Site", "?");
+    tag("Date", &date(game.finished));
+    tag("Round", &format!("{}.{}", game.pair + 1, game.game % 2 + 1));
+    tag("White", &game.first);
+    tag("Black", &game.second);
+    tag("Result", result(game));
+    match rules {
+        Rules::Chess => {}
+        Rules::Chess960 => tag("Variant", "Chess960"),
+        other => tag("Variant", &other.to_string()),
+    }
+    if game.start.is_some() {
+        tag("SetUp", "1");
+        tag("FEN", &start.to_string());
+    }
+    if let Some(clock) = &config.clock {
+        tag("TimeControl", clock);
+    }
+    tag("PlyCount", &(game.opening.len() + game.moves.len()).to_string());
+    tag("Termination", &game.end.reason);
+    text.push('\n');
+    text
+}
+
+fn result(game: &StoredGame) -> &'static str {
+    mavis_game::Outcome::from(game.result).as_str()
+}
+
+fn move_text(position: &Position, mv: mavis_game::Move) -> String {
+    match position {
+        Position::Chess(chess) => chess.san(mv).unwrap_or_else(|_| position.move_text(mv)),
+        other => other.move_text(mv),
+    }
+}
+
+fn comment(
+    replay: &[(Position, mavis_game::Move)],
+    idx: usize,
+    n_opening: usize,
+    game: &StoredGame,
+) -> Option<String> {
+    let Some(made) = idx.checked_sub(n_opening).and_then(|at| game.moves.get(at)) else {
+        return (idx + 1 == n_opening).then(|| "book".to_owned());
+    };
+    let position = &replay[idx].0;
+    let sign = if position.side_to_move() == Side::First { 1.0 } else { -1.0 };
+    let time = format!("[%emt {:.3}]", made.seconds);
+    Some(
+        evaluation(made, matches!(position, Position::Chess(_)), sign)
+            .map_or(time.clone(), |eval| eval + " " + &time),
+    )
+}
+
+fn evaluation(made: &StoredMove, is_chess: bool, sign: f64) -> Option<String> {
+    if is_chess {
+        let pawns = sign * f64::from(centipawns(made.centipawns, made.value)?) / 100.0;
+        let depth = if made.depth > 0 { format!(",{}", made.depth) } else { String::new() };
+        // Plus zero, so that nothing is worth -0.00.
+        Some(format!("[%eval {:.2}{depth}]", pawns + 0.0))
+    } else {
+        let value = f64::from(made.value?);
+        Some(format!("[%value {:.3}]", if sign > 0.0 { value } else { 1.0 - value }))
+    }
+}
+
+/// Breaks at 80 columns, as PGN readers of old expect.
+fn wrap(body: &str, text: &mut String) {
+    let mut column = 0;
+    for word in body.split(' ').filter(|word| !word.is_empty()) {
+        let width = word.chars().count();
+        if column > 0 && column + 1 + width > 79 {
+            text.push('\n');
+            column = 0;
+        } else if column > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += width;
+    }
+    text.push('\n');
+}
+
+/// `2025.01.31` of seconds since 1970, by the civil calendar.
+fn date(seconds: u64) -> String {
+    let days = (seconds / 86_400) as i64 + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}.{month:02}.{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_civil() {
+        for (seconds, expected) in [
+            (0, "1970.01.01"),
+            (951_782_400, "2000.02.29"),
+            (1_763_164_800, "2025.11.15"),
+            (1_735_689_599, "2024.12.31"),
+        ] {
+            assert_eq!(date(seconds), expected);
+        }
+    }
+}
