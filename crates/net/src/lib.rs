@@ -50,6 +50,8 @@ mod check;
 mod checkpoint;
 mod config;
 pub mod cpu;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod decoder;
 mod error;
 mod layout;

@@ -1,0 +1,77 @@
+//! Checks of the kernels against plain code on the host, and times: what `examples/cuda_check.rs` prints where a GPU is.
+//!
+//! [`kernels`] runs a whole step of a network one operation at a time; before each it reads the operation's inputs off the device and
+//! computes in f64 what should come out, then it compares. So each kernel is checked by itself, with the arguments it really gets.
+
+mod batches;
+mod bench;
+mod decode;
+mod reference;
+mod shadow;
+mod step;
+
+use std::fmt;
+
+pub use batches::{chain_batch, random_batch, star_batch};
+pub use bench::{BenchReport, bench};
+pub use decode::{decoder_against_cpu, evaluations};
+pub use shadow::kernels;
+pub use step::{learning, update_against_cpu};
+
+/// One comparison.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// What was compared.
+    pub name: String,
+    /// Norm of the difference over the norm of what was expected.
+    pub relative: f64,
+    /// Largest difference.
+    pub largest: f64,
+    /// First element that is off by more than ten tolerances of the root mean square: index, got, expected.
+    pub first_bad: Option<(usize, f64, f64)>,
+    /// Bound on `relative`.
+    pub tolerance: f64,
+    /// Elements.
+    pub n: usize,
+}
+
+impl Comparison {
+    /// Compares what came with what was expected.
+    pub fn new(name: impl Into<String>, got: &[f32], expected: &[f64], tolerance: f64) -> Self {
+        let square: f64 = expected.iter().map(|x| x * x).sum();
+        let bound = 10.0 * tolerance * (square / expected.len().max(1) as f64).sqrt().max(1e-30);
+        let (mut error, mut largest, mut first_bad) = (0.0, 0.0f64, None);
+        for (i, (&got, &expected)) in got.iter().zip(expected).enumerate() {
+            let difference = f64::from(got) - expected;
+            error += difference * difference;
+            largest = if difference.is_nan() { f64::NAN } else { largest.max(difference.abs()) };
+            // Written so that NaN counts as bad.
+            if !(difference.abs() <= bound.max(tolerance * 4.0 * expected.abs())) && first_bad.is_none() {
+                first_bad = Some((i, f64::from(got), expected));
+            }
+        }
+        let relative = if got.len() == expected.len() { (error / square.max(1e-300)).sqrt() } else { f64::NAN };
+        let relative = if square == 0.0 && error == 0.0 { 0.0 } else { relative };
+        Self { name: name.into(), relative, largest, first_bad, tolerance, n: expected.len() }
+    }
+
+    /// Whether the norms agree.
+    pub fn is_ok(&self) -> bool {
+        self.relative <= self.tolerance
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = if self.is_ok() { "ok" } else { "BAD" };
+        write!(
+            f,
+            "{:<34} relL2 {:9.2e} (<= {:7.1e})  max|diff| {:9.2e}  n {:>8}  {verdict}",
+            self.name, self.relative, self.tolerance, self.largest, self.n
+        )?;
+        match self.first_bad {
+            Some((i, got, expected)) if !self.is_ok() => write!(f, "  first at {i}: got {got:.6e}, expected {expected:.6e}"),
+            _ => Ok(()),
+        }
+    }
+}

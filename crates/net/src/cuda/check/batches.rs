@@ -1,0 +1,97 @@
+//! Batches to check and time with.
+
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::batch::{Batch, BatchToken, LossRows};
+
+/// Sequences like those of `star` examples: a prompt of about 90 tokens seen in full, about 30 branches of one token; loss on the last prompt token
+/// (any branch may follow) and on every branch (a small distribution over 64 ids). Sequences are added while they fit into `n_tokens`.
+pub fn star_batch(n_tokens: usize, vocab: usize, seed: u64) -> (Batch, LossRows) {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let (mut batch, mut rows) = (Batch::default(), LossRows::default());
+    loop {
+        let (prompt, branches) = (random.random_range(70..=110usize), random.random_range(15..=45usize));
+        if batch.len() + prompt + branches > n_tokens {
+            return (batch, rows);
+        }
+        let start = batch.len() as u32;
+        batch.push_prompted(&ids(&mut random, prompt, vocab), prompt);
+        let moves = ids(&mut random, branches, vocab);
+        let share = 1.0 / branches as f32;
+        let targets: Vec<_> = moves.iter().map(|id| (*id, share)).collect();
+        rows.push_soft(start + prompt as u32 - 1, 1.0, 0, &targets);
+        for id in moves {
+            batch.push_branch(&[id], prompt, prompt, 0);
+            let bucket = random.random_range(0..60) + vocab as u32 - 64;
+            let targets = [(bucket, 0.1), (bucket + 1, 0.2), (bucket + 2, 0.4), (bucket + 3, 0.3)];
+            rows.push_soft(batch.len() as u32 - 1, share, 1, &targets);
+        }
+    }
+}
+
+/// Causal sequences like those of `chain` examples: a prompt of about 90 tokens, then about 90 with loss.
+pub fn chain_batch(n_tokens: usize, vocab: usize, seed: u64) -> (Batch, LossRows) {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let (mut batch, mut rows) = (Batch::default(), LossRows::default());
+    loop {
+        let (prompt, answer) = (random.random_range(70..=110usize), random.random_range(40..=140usize));
+        if batch.len() + prompt + answer > n_tokens {
+            return (batch, rows);
+        }
+        let start = batch.len();
+        let tokens = ids(&mut random, prompt + answer, vocab);
+        batch.push_causal(&tokens);
+        for i in prompt - 1..prompt + answer - 1 {
+            rows.push_hard((start + i) as u32, 1.0, 0, tokens[i + 1]);
+        }
+    }
+}
+
+/// Sequences of 1 to `longest` tokens with masks of every kind, plain noise among them, and soft targets on about half the tokens.
+pub fn random_batch(n_tokens: usize, longest: usize, vocab: usize, seed: u64) -> (Batch, LossRows) {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let (mut batch, mut rows) = (Batch::default(), LossRows::default());
+    let mut kind = 0;
+    loop {
+        let len = if kind == 0 { longest } else { random.random_range(1..=longest) };
+        if batch.len() + len > n_tokens {
+            break;
+        }
+        let prompt = random.random_range(0..=len);
+        match kind % 4 {
+            0 => batch.push_causal(&ids(&mut random, len, vocab)),
+            1 => batch.push_prompted(&ids(&mut random, len, vocab), prompt),
+            2 => {
+                batch.push_prompted(&ids(&mut random, prompt.max(1), vocab), prompt.max(1));
+                for _ in prompt.max(1)..len {
+                    let id = ids(&mut random, 1, vocab);
+                    batch.push_branch(&id, prompt.max(1), prompt.max(1), 0);
+                }
+            }
+            _ => {
+                batch.begin();
+                for i in 0..len {
+                    let prefix_end = if random.random_bool(0.5) { 0 } else { random.random_range(0..=len as u32) };
+                    let branch_start = random.random_range(0..=i as u32);
+                    let id = random.random_range(0..vocab as u32);
+                    batch.push(BatchToken { id, position: i as u32, prefix_end, branch_start });
+                }
+            }
+        }
+        kind += 1;
+    }
+    for token in 0..batch.len() as u32 {
+        if random.random_bool(0.5) {
+            let n = random.random_range(1..=40usize);
+            let share = 1.0 / n as f32;
+            let targets: Vec<_> = ids(&mut random, n, vocab).into_iter().map(|id| (id, share)).collect();
+            rows.push_soft(token, random.random_range(0.1..2.0), (token % 3) as u8, &targets);
+        }
+    }
+    (batch, rows)
+}
+
+fn ids(random: &mut Xoshiro256PlusPlus, n: usize, vocab: usize) -> Vec<u32> {
+    (0..n).map(|_| random.random_range(0..vocab as u32)).collect()
+}

@@ -1,0 +1,124 @@
+//! Times of a step: whole, and by part.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use crate::batch::{Batch, LossRows};
+use crate::config::TransformerConfig;
+use crate::cuda::device::failed;
+use crate::cuda::op::Op;
+use crate::cuda::trainer::{CudaOptions, CudaTrainer};
+use crate::error::NetError;
+use crate::layout::initial_parameters;
+use crate::optimizer::OptimizerSettings;
+use crate::trainer::{StepSettings, TrainState, Trainer};
+
+/// What [`bench`] measured.
+#[derive(Clone, Debug)]
+pub struct BenchReport {
+    /// Seconds to open the device, compile, and make the plans of the first step.
+    pub start_seconds: f64,
+    /// Milliseconds of a step over many, uploads and reports included.
+    pub step_ms: f64,
+    /// Real tokens of a batch.
+    pub n_tokens: usize,
+    /// Loss rows of a batch.
+    pub n_rows: usize,
+    /// Share of the time in which the host packed batches.
+    pub pack_share: f64,
+    /// Part, launches, milliseconds of a step: between events around each launch, in the order of the step.
+    pub parts: Vec<(String, usize, f64)>,
+    /// Operations of all matrix products of a step.
+    pub flops: f64,
+    /// First and last loss, to see that it learns.
+    pub losses: (f32, f32),
+}
+
+/// Trains for `n_steps` on the batches in turn, then times each part.
+///
+/// # Errors
+/// When the device fails.
+pub fn bench(
+    config: &TransformerConfig,
+    optimizer: &OptimizerSettings,
+    batches: &[(Batch, LossRows)],
+    (max_tokens, n_steps): (usize, usize),
+) -> Result<BenchReport, NetError> {
+    let begin = Instant::now();
+    let state = TrainState::new(initial_parameters(config)?);
+    let mut trainer = CudaTrainer::new(config.clone(), optimizer, &state, &CudaOptions::for_tokens(max_tokens))?;
+    let settings = StepSettings { learning_rate: 1e-3 };
+    let mut first = f32::NAN;
+    for (batch, rows) in batches {
+        let report = trainer.train_step(batch, rows, &settings)?;
+        first = if first.is_nan() { report.loss.loss } else { first };
+    }
+    for (batch, rows) in batches {
+        trainer.train_step(batch, rows, &settings)?;
+    }
+    let start_seconds = begin.elapsed().as_secs_f64();
+    let begin = Instant::now();
+    let (mut waited, mut last) = (0.0, f32::NAN);
+    for i in 0..n_steps {
+        let (batch, rows) = &batches[i % batches.len()];
+        trainer.submit(batch, rows, &settings)?;
+        if i > 0 {
+            let wait = Instant::now();
+            last = trainer.collect()?.map_or(last, |report| report.loss.loss);
+            waited += wait.elapsed().as_secs_f64();
+        }
+    }
+    while let Some(report) = trainer.collect()? {
+        last = report.loss.loss;
+    }
+    let seconds = begin.elapsed().as_secs_f64();
+    let (batch, rows) = &batches[0];
+    let (_, extent) = trainer.load(batch, rows, 1e-3)?;
+    let mut ops = trainer.pass(extent, false)?;
+    ops.extend(trainer.update_ops()?);
+    let mut parts: Vec<(String, usize, f64)> = Vec::new();
+    let mut known: HashMap<&'static str, usize> = HashMap::new();
+    let mut flops = 0.0;
+    for (op, ms) in ops.iter().zip(in_context(&trainer, &ops)?) {
+        if let Op::Product { plan, .. } = op {
+            flops += trainer.net.device.blas.describe(*plan).map_or(0.0, |(shape, _)| shape.flops());
+        }
+        let at = *known.entry(op.name()).or_insert(parts.len());
+        if at == parts.len() {
+            parts.push((op.name().into(), 0, 0.0));
+        }
+        parts[at].1 += 1;
+        parts[at].2 += ms;
+    }
+    parts.sort_by(|a, b| b.2.total_cmp(&a.2));
+    let n_tokens = batches.iter().map(|(batch, _)| batch.len()).sum::<usize>() / batches.len().max(1);
+    Ok(BenchReport {
+        start_seconds,
+        step_ms: seconds * 1e3 / n_steps as f64,
+        n_tokens,
+        n_rows: rows.len(),
+        pack_share: 1.0 - waited / seconds,
+        parts,
+        flops,
+        losses: (first, last),
+    })
+}
+
+/// Milliseconds of each operation, run in order with an event after each; the least of five rounds.
+fn in_context(trainer: &CudaTrainer, ops: &[Op]) -> Result<Vec<f64>, NetError> {
+    let device = &trainer.net.device;
+    let events = (0..=ops.len()).map(|_| device.event(true)).collect::<Result<Vec<_>, _>>()?;
+    let mut times = vec![f64::INFINITY; ops.len()];
+    for _ in 0..5 {
+        events[0].record(&device.stream).map_err(failed("event"))?;
+        for (op, event) in ops.iter().zip(&events[1..]) {
+            device.run(op)?;
+            event.record(&device.stream).map_err(failed("event"))?;
+        }
+        device.synchronize()?;
+        for (time, pair) in times.iter_mut().zip(events.windows(2)) {
+            *time = time.min(f64::from(pair[0].elapsed_ms(&pair[1]).map_err(failed("elapsed"))?));
+        }
+    }
+    Ok(times)
+}

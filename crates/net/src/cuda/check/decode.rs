@@ -1,0 +1,113 @@
+//! Sessions beside those of the CPU, and evaluations a second.
+
+use std::time::Instant;
+
+use super::batches::star_batch;
+use super::{Comparison, random_batch};
+use crate::batch::Batch;
+use crate::config::TransformerConfig;
+use crate::cpu::CpuDecoder;
+use crate::cuda::decoder::{CudaDecoder, CudaDecoderOptions};
+use crate::decoder::{Decoder, Precision, Want};
+use crate::error::NetError;
+use crate::layout::initial_parameters;
+
+/// Logits without sessions; then prompts, branches that are truncated away, a fork, and sequential tokens, all on both.
+///
+/// # Errors
+/// When a device fails.
+pub fn decoder_against_cpu(config: &TransformerConfig) -> Result<Vec<Comparison>, NetError> {
+    let parameters: Vec<f32> =
+        initial_parameters(config)?.iter().map(|x| half::bf16::from_f32(x * 2.0).to_f32()).collect();
+    let options = CudaDecoderOptions { max_tokens: 4096, max_rows: 2048, cache_tokens: 8192, ..CudaDecoderOptions::default() };
+    let mut gpu = CudaDecoder::new(config, &parameters, &options)?;
+    let mut cpu = CpuDecoder::new(config.clone(), &parameters, Precision::Exact)?;
+    let mut comparisons = Vec::new();
+    let mut compare = |name: &str, ours: &[f32], theirs: &[f32]| {
+        let expected: Vec<f64> = theirs.iter().map(|x| f64::from(*x)).collect();
+        comparisons.push(Comparison::new(name, ours, &expected, 2e-2));
+    };
+    let (batch, rows) = random_batch(1500, 300, config.vocab, 21);
+    let want = Want { rows: rows.rows.clone(), columns: None };
+    compare("decoder, no session", &gpu.logits(&batch, &want)?.values, &cpu.logits(&batch, &want)?.values);
+    let want = Want { rows: vec![3, 1, 7], columns: Some(64..128) };
+    for name in ["decoder, some columns", "decoder, some columns, from graph"] {
+        compare(name, &gpu.logits(&batch, &want)?.values, &cpu.logits(&batch, &want)?.values);
+    }
+    let prompts = [90usize, 63, 64, 130, 1];
+    let (mut batch, mut ids) = (Batch::default(), Vec::new());
+    for (i, len) in prompts.iter().enumerate() {
+        let tokens: Vec<u32> = (0..*len).map(|t| ((t * 37 + i * 11) % config.vocab) as u32).collect();
+        batch.push_prompted(&tokens, if i % 2 == 0 { *len } else { 0 });
+        ids.push((gpu.open()?, cpu.open()?));
+    }
+    let split = |ids: &[(crate::SessionId, crate::SessionId)]| -> (Vec<_>, Vec<_>) { ids.iter().copied().unzip() };
+    let (ours, theirs) = split(&ids);
+    let want = Want::last(&batch);
+    compare("decoder, prompts", &gpu.extend(&ours, &batch, &want)?.values, &cpu.extend(&theirs, &batch, &want)?.values);
+    let mut branches = Batch::default();
+    for (i, len) in prompts.iter().enumerate() {
+        branches.begin();
+        for b in 0..20 + 30 * i {
+            branches.push_branch(&[(b * 13 % config.vocab) as u32], *len, *len, *len);
+        }
+    }
+    let want = Want::rows((0..branches.len() as u32).collect::<Vec<_>>());
+    let (a, b) = (gpu.extend(&ours, &branches, &want)?, cpu.extend(&theirs, &branches, &want)?);
+    compare("decoder, branches", &a.values, &b.values);
+    for ((our, their), len) in ids.iter().zip(prompts) {
+        gpu.truncate(*our, len)?;
+        cpu.truncate(*their, len)?;
+    }
+    ids.push((gpu.fork(ids[3].0, 100)?, cpu.fork(ids[3].1, 100)?));
+    let (ours, theirs) = split(&ids);
+    let mut lens = prompts.to_vec();
+    lens.push(100);
+    for step in 0..5 {
+        let mut next = Batch::default();
+        for len in &mut lens {
+            next.begin();
+            next.push(crate::BatchToken { id: (step * 5) as u32, position: *len as u32, prefix_end: 0, branch_start: 0 });
+            *len += 1;
+        }
+        let want = Want::last(&next);
+        let (a, b) = (gpu.extend(&ours, &next, &want)?, cpu.extend(&theirs, &next, &want)?);
+        compare(&format!("decoder, one token more ({step})"), &a.values, &b.values);
+    }
+    ours.iter().for_each(|id| gpu.close(*id));
+    Ok(comparisons)
+}
+
+/// Evaluations a second: passes over `n` star examples (prompt and all branches at once), values of 64 columns read back. Returns
+/// evaluations and tokens a second.
+///
+/// # Errors
+/// When the device fails.
+pub fn evaluations(config: &TransformerConfig, n: usize, n_passes: usize) -> Result<(f64, f64), NetError> {
+    let options = CudaDecoderOptions { max_tokens: 65_536, max_rows: 32_768, cache_tokens: 4096, ..CudaDecoderOptions::default() };
+    let mut gpu = CudaDecoder::new(config, &initial_parameters(config)?, &options)?;
+    let (all, _) = star_batch(65_536, config.vocab, 1);
+    let n = n.min(all.n_sequences());
+    let mut batch = Batch::default();
+    let mut want = Want { rows: Vec::new(), columns: Some(64..128) };
+    for range in (0..n).map(|sequence| all.sequence(sequence)) {
+        batch.begin();
+        for token in range {
+            let (id, position) = (all.tokens[token], all.positions[token]);
+            let (prefix_end, branch_start) = (all.prefix_end[token], all.branch_start[token]);
+            if branch_start > 0 {
+                want.rows.push(batch.len() as u32);
+            }
+            batch.push(crate::BatchToken { id, position, prefix_end, branch_start });
+        }
+    }
+    for _ in 0..3 {
+        gpu.logits(&batch, &want)?;
+    }
+    let begin = Instant::now();
+    for _ in 0..n_passes {
+        gpu.logits(&batch, &want)?;
+    }
+    let seconds = begin.elapsed().as_secs_f64() / n_passes as f64;
+    Ok((n as f64 / seconds, batch.len() as f64 / seconds))
+}

@@ -1,0 +1,483 @@
+//! Each operation of a step beside a plain computation of the same.
+
+use std::collections::BTreeMap;
+
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::Comparison;
+use super::reference::{Head, norm_gradient, norm_gradient_with, rotate, rstd};
+use crate::batch::{Batch, LossRows};
+use crate::config::TransformerConfig;
+use crate::cuda::network::{GAIN_SLOTS, Network};
+use crate::cuda::op::{Argument, Op, Operands, Turn};
+use crate::cuda::trainer::{CudaOptions, CudaTrainer};
+use crate::error::NetError;
+use crate::layout::initial_parameters;
+use crate::optimizer::{Algorithm, OptimizerSettings};
+use crate::trainer::TrainState;
+
+/// bf16 keeps 8 bits: a rounded result is off by about this much.
+const HALF_TOLERANCE: f64 = 4e-3;
+
+/// Checks every operation of one step of a network (with Muon, so that all kernels run) on a batch; the worst comparison of each
+/// kernel comes back.
+///
+/// # Errors
+/// When the device fails.
+pub fn kernels(config: &TransformerConfig, batch: &Batch, rows: &LossRows) -> Result<Vec<Comparison>, NetError> {
+    let mut parameters = initial_parameters(config)?;
+    // Larger than at the start of a run, so that attention is not uniform and gains are not all one.
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
+    parameters.iter_mut().for_each(|x| *x = *x * 4.0 + if *x == 1.0 { random.random_range(-3.3..-2.7) } else { 0.0 });
+    let optimizer = OptimizerSettings { algorithm: Algorithm::Muon, ..OptimizerSettings::default() };
+    let options = CudaOptions::for_tokens(batch.len() + 100);
+    let mut trainer = CudaTrainer::new(config.clone(), &optimizer, &TrainState::new(parameters), &options)?;
+    let (_, extent) = trainer.load(batch, rows, 1e-3)?;
+    let mut ops = trainer.pass(extent, false)?;
+    ops.extend(trainer.update_ops()?);
+    let mut worst: BTreeMap<String, Comparison> = BTreeMap::new();
+    let mut order = Vec::new();
+    for op in &ops {
+        let shadow = Shadow { net: &trainer.net, random: &mut random };
+        for comparison in shadow.check(op)? {
+            let name = comparison.name.clone();
+            match worst.get(&name) {
+                // Written so that NaN replaces what is there.
+                Some(known) if comparison.relative <= known.relative => {}
+                known => {
+                    if known.is_none() {
+                        order.push(name.clone());
+                    }
+                    worst.insert(name, comparison);
+                }
+            }
+        }
+    }
+    Ok(order.iter().filter_map(|name| worst.remove(name)).collect())
+}
+
+struct Shadow<'a> {
+    net: &'a Network,
+    random: &'a mut Xoshiro256PlusPlus,
+}
+
+impl Shadow<'_> {
+    /// Runs an operation and compares what it left behind.
+    fn check(mut self, op: &Op) -> Result<Vec<Comparison>, NetError> {
+        match op {
+            Op::Clear { .. } => self.net.device.run(op).map(|()| Vec::new()),
+            Op::Product { name, plan, operands } => self.product(op, name, *plan, operands),
+            Op::Kernel { name, grid, arguments, .. } => {
+                let a = Arguments { net: self.net, list: arguments };
+                match *name {
+                    "embed_norm" | "add_norm" | "gather_norm" => self.norm(op, name, &a),
+                    "norm_bwd" | "scatter_norm_bwd" => self.norm_bwd(op, name, &a, grid.0 as usize),
+                    "gain_reduce" => self.gain_reduce(op, &a, *grid),
+                    "embed_bwd" => self.embed_bwd(op, &a),
+                    "swiglu_fwd" => self.swiglu_fwd(op, &a),
+                    "swiglu_bwd" => self.swiglu_bwd(op, &a),
+                    "rotate_qk" => self.rotate_qk(op, &a),
+                    "attention_fwd" => self.attention_fwd(op, &a),
+                    "attention_bwd_q" => self.attention_bwd(op, &a, true),
+                    "attention_bwd_kv" => self.attention_bwd(op, &a, false),
+                    "cross_entropy" => self.cross_entropy(op, &a),
+                    // The update is checked as a whole against the CPU's.
+                    _ => self.net.device.run(op).map(|()| Vec::new()),
+                }
+            }
+        }
+    }
+
+    fn d(&self) -> usize {
+        self.net.config.d_model
+    }
+
+    fn product(&mut self, op: &Op, name: &str, plan: usize, operands: &Operands) -> Result<Vec<Comparison>, NetError> {
+        let device = &self.net.device;
+        let Some((s, _)) = device.blas.describe(plan) else { return Ok(Vec::new()) };
+        let a = halves(self.net, operands.a, s.m * s.k * s.batch)?;
+        let b = halves(self.net, operands.b, s.n * s.k * s.batch)?;
+        let size = s.m * s.n * s.batch;
+        let read = |address| {
+            if s.f32_out { device.read::<f32>(address, size) } else { halves(self.net, address, size).map(narrow) }
+        };
+        let c = read(operands.c)?;
+        device.run(op)?;
+        let d = read(operands.d)?;
+        let (mut got, mut expected) = (Vec::new(), Vec::new());
+        for _ in 0..512 {
+            let (i, j, t) = (self.random.random_range(0..s.m), self.random.random_range(0..s.n), self.random.random_range(0..s.batch));
+            let mut sum = 0.0;
+            for k in 0..s.k {
+                let x = a[t * s.m * s.k + if s.ta { k + i * s.k } else { i + k * s.m }];
+                let y = b[t * s.n * s.k + if s.tb { j + k * s.n } else { k + j * s.k }];
+                sum += x * y;
+            }
+            let at = t * s.m * s.n + i + j * s.m;
+            let added = if operands.beta == 0.0 { 0.0 } else { f64::from(operands.beta) * f64::from(c[at]) };
+            expected.push(f64::from(operands.alpha) * sum + added);
+            got.push(d[at]);
+        }
+        Ok(vec![Comparison::new(name, &got, &expected, if s.f32_out { 1e-3 } else { HALF_TOLERANCE })])
+    }
+
+    fn norm(&self, op: &Op, name: &str, a: &Arguments<'_>) -> Result<Vec<Comparison>, NetError> {
+        let d = self.d();
+        let gather = name == "gather_norm";
+        let (gain, counts) = (a.full(2, d)?, a.counts()?);
+        let (n, eps, out) = if gather { (counts[1] as usize, a.float(8), 5) } else { (a.int(6), a.float(7), 3) };
+        let n_in = if gather { self.net.fields.max_tokens } else { n };
+        let mut sum: Vec<f64> = if name == "embed_norm" {
+            let (tokens, table) = (a.ints(0, n)?, a.half(1, self.net.config.vocab * d)?);
+            tokens.iter().flat_map(|t| table[*t as usize * d..][..d].to_vec()).collect()
+        } else {
+            let (x, y) = (a.half(0, n_in * d)?, a.half(1, n_in * d)?);
+            x.iter().zip(&y).map(|(x, y)| x + y).collect()
+        };
+        if gather {
+            sum = a.ints(3, n)?.iter().flat_map(|t| sum[*t as usize * d..][..d].to_vec()).collect();
+        }
+        self.net.device.run(op)?;
+        let got = a.half(out, n * d)?;
+        let mut comparisons = vec![Comparison::new(format!("{name} sum"), &narrow(got.clone()), &sum, 2e-3)];
+        let scale: Vec<f64> = got.chunks(d).map(|row| rstd(row, eps)).collect();
+        let normed: Vec<f64> =
+            got.chunks(d).zip(&scale).flat_map(|(row, r)| row.iter().zip(&gain).map(|(x, w)| x * r * w).collect::<Vec<_>>()).collect();
+        comparisons.push(Comparison::new(format!("{name} out"), &narrow(a.half(out + 1, n * d)?), &normed, HALF_TOLERANCE));
+        comparisons.push(Comparison::new(format!("{name} rstd"), &a.f32s(out + 2, n)?, &scale, 1e-5));
+        Ok(comparisons)
+    }
+
+    fn norm_bwd(&self, op: &Op, name: &str, a: &Arguments<'_>, parts: usize) -> Result<Vec<Comparison>, NetError> {
+        let d = self.d();
+        let scatter = name == "scatter_norm_bwd";
+        let (n, res) = if scatter { (a.int(8), 6) } else { (a.int(6), 4) };
+        let n_rows = if scatter { a.counts()?[1] as usize } else { n };
+        let (dy, x, gain, r) = (a.half(0, n_rows * d)?, a.half(1, n_rows * d)?, a.full(2, d)?, a.full(3, n_rows)?);
+        let mut dres = if scatter { vec![0.0; n * d] } else { a.half(res, n * d)? };
+        let mut dgain = vec![0.0; d];
+        let tokens: Vec<usize> = if scatter {
+            let rows = self.net.field(self.net.fields.rows);
+            let Argument::Address(rows) = rows else { return Ok(Vec::new()) };
+            self.net.device.read::<i32>(rows, n_rows)?.iter().map(|t| *t as usize).collect()
+        } else {
+            (0..n).collect()
+        };
+        for (row, token) in tokens.into_iter().enumerate() {
+            let range = row * d..(row + 1) * d;
+            let (dx, dw) = norm_gradient_with(&dy[range.clone()], &x[range], &gain, r[row]);
+            dres[token * d..][..d].iter_mut().zip(&dx).for_each(|(a, b)| *a += b);
+            dgain.iter_mut().zip(&dw).for_each(|(a, b)| *a += b);
+        }
+        self.net.device.run(op)?;
+        let part = a.full(res + 1, parts * d)?;
+        let sums: Vec<f32> = (0..d).map(|c| part.iter().skip(c).step_by(d).sum::<f64>() as f32).collect();
+        Ok(vec![
+            Comparison::new(format!("{name} dx"), &narrow(a.half(res, n * d)?), &dres, HALF_TOLERANCE),
+            Comparison::new(format!("{name} dgain"), &sums, &dgain, 1e-4),
+        ])
+    }
+
+    fn gain_reduce(&self, op: &Op, a: &Arguments<'_>, grid: (u32, u32)) -> Result<Vec<Comparison>, NetError> {
+        let (n_parts, width, norms) = (a.int(3), a.int(4), grid.1 as usize);
+        let (part, offsets) = (a.full(0, norms * n_parts * width)?, a.ints(2, norms)?);
+        self.net.device.run(op)?;
+        let grads = a.f32s(1, self.net.layout.len())?;
+        let (mut got, mut expected) = (Vec::new(), Vec::new());
+        for (norm, offset) in offsets.iter().enumerate() {
+            for c in 0..width {
+                let block = &part[norm * n_parts * width..(norm + 1) * n_parts * width];
+                expected.push(block.iter().skip(c).step_by(width).sum());
+                got.push(grads[*offset as usize + c]);
+            }
+        }
+        Ok(vec![Comparison::new("gain_reduce", &got, &expected, 1e-5)])
+    }
+
+    fn embed_bwd(&self, op: &Op, a: &Arguments<'_>) -> Result<Vec<Comparison>, NetError> {
+        let (d, n, vocab) = (self.d(), a.int(4), self.net.config.vocab);
+        let (tokens, dx) = (a.ints(0, n)?, a.half(2, n * d)?);
+        let mut table = a.full(3, vocab * d)?;
+        for (token, row) in tokens.iter().zip(dx.chunks(d)) {
+            table[*token as usize * d..][..d].iter_mut().zip(row).for_each(|(a, b)| *a += b);
+        }
+        self.net.device.run(op)?;
+        Ok(vec![Comparison::new("embed_bwd", &a.f32s(3, vocab * d)?, &table, 1e-5)])
+    }
+
+    fn swiglu_fwd(&self, op: &Op, a: &Arguments<'_>) -> Result<Vec<Comparison>, NetError> {
+        let ff = self.net.config.d_ff;
+        let n = a.int(2) * 8 / ff;
+        let gu = a.half(0, n * 2 * ff)?;
+        let expected: Vec<f64> = (gu.chunks(2 * ff))
+            .flat_map(|row| (0..ff).map(|c| row[c] / (1.0 + (-row[c]).exp()) * row[ff + c]).collect::<Vec<_>>())
+            .collect();
+        self.net.device.run(op)?;
+        Ok(vec![Comparison::new("swiglu_fwd", &narrow(a.half(1, n * ff)?), &expected, HALF_TOLERANCE)])
+    }
+
+    fn swiglu_bwd(&self, op: &Op, a: &Arguments<'_>) -> Result<Vec<Comparison>, NetError> {
+        let ff = self.net.config.d_ff;
+        let n = a.int(3) * 8 / ff;
+        let (gu, dout) = (a.half(0, n * 2 * ff)?, a.half(1, n * ff)?);
+        let mut expected = vec![0.0; n * 2 * ff];
+        for row in 0..n {
+            for c in 0..ff {
+                let (g, u, d) = (gu[row * 2 * ff + c], gu[row * 2 * ff + ff + c], dout[row * ff + c]);
+                let s = 1.0 / (1.0 + (-g).exp());
+                expected[row * 2 * ff + c] = d * u * (s + g * s * (1.0 - s));
+                expected[row * 2 * ff + ff + c] = d * g * s;
+            }
+        }
+        self.net.device.run(op)?;
+        Ok(vec![Comparison::new("swiglu_bwd", &narrow(a.half(2, n * 2 * ff)?), &expected, HALF_TOLERANCE)])
+    }
+
+    fn rotate_qk(&self, op: &Op, a: &Arguments<'_>) -> Result<Vec<Comparison>, NetError> {
+        let (d, n, hd, eps) = (self.d(), a.int(6), self.net.config.head_dim(), a.float(7));
+        let (qkv, positions) = (a.half(0, n * 3 * d)?, a.ints(2, n)?);
+        let table = crate::cuda::network::rotation_table(&self.net.config);
+        let gains = if self.net.config.qk_norm { [a.full(3, hd)?, a.full(4, hd)?] } else { [vec![1.0; hd], vec![1.0; hd]] };
+        let mut expected = Vec::with_capacity(n * 2 * d);
+        for token in 0..n {
+            for column in (0..2 * d).step_by(hd) {
+                let x = &qkv[token * 3 * d + column..][..hd];
+                let r = if self.net.config.qk_norm { rstd(x, eps) } else { 1.0 };
+                let x: Vec<f64> = x.iter().zip(&gains[column / d]).map(|(x, w)| x * r * w).collect();
+                expected.extend(rotate(&x, &table[positions[token] as usize * hd / 2..], false));
+            }
+        }
+        self.net.device.run(op)?;
+        Ok(vec![Comparison::new("rotate_qk", &narrow(a.half(5, n * 2 * d)?), &expected, HALF_TOLERANCE)])
+    }
+
+    /// First token and length of each sequence in the list of tiles, and of each run of unused tokens.
+    fn sequences(&self, a: &Arguments<'_>) -> Result<(Vec<(usize, usize)>, Vec<(usize, usize)>), NetError> {
+        let n_tiles = a.counts()?[2] as usize;
+        let tiles = a.ints(2, 4 * n_tiles)?;
+        let (mut used, mut unused) = (Vec::new(), Vec::new());
+        for tile in tiles.chunks(4) {
+            match (tile[1], tile[2]) {
+                (0, row) => unused.push(((tile[0] + row) as usize, tile[3] as usize)),
+                (len, 0) => used.push((tile[0] as usize, len as usize)),
+                _ => {}
+            }
+        }
+        Ok((used, unused))
+    }
+
+    /// One head of one sequence off the device's copies.
+    fn head(&self, qk: &[f64], qkv: &[f64], masks: [&[i32]; 2], (start, len): (usize, usize), head: usize) -> Head {
+        let (d, hd) = (self.d(), self.net.config.head_dim());
+        let rows = |from: &[f64], width: usize, column: usize| {
+            (start..start + len).map(|t| from[t * width + column..][..hd].to_vec()).collect::<Vec<_>>()
+        };
+        Head {
+            q: rows(qk, 2 * d, head * hd),
+            k: rows(qk, 2 * d, d + head * hd),
+            v: rows(qkv, 3 * d, 2 * d + head * hd),
+            prefix_end: masks[0][start..start + len].to_vec(),
+            branch_start: masks[1][start..start + len].to_vec(),
+            scale: 1.0 / (hd as f64).sqrt(),
+        }
+    }
+
+    fn attention_fwd(&self, op: &Op, a: &Arguments<'_>) -> Result<Vec<Comparison>, NetError> {
+        let (d, n, hd, heads) = (self.d(), a.int(9), self.net.config.head_dim(), self.net.config.n_heads);
+        let (qk, qkv, pe, bs) = (a.half(0, n * 2 * d)?, a.half(1, n * 3 * d)?, a.ints(5, n)?, a.ints(6, n)?);
+        self.net.device.run(op)?;
+        let (out, lse) = (a.half(7, n * d)?, a.full(8, heads * n)?);
+        let (mut got, mut expected, mut got_lse, mut expected_lse) = (vec![], vec![], vec![], vec![]);
+        for &(start, len) in &self.sequences(a)?.0 {
+            for h in 0..heads {
+                let (rows, sums) = self.head(&qk, &qkv, [&pe, &bs], (start, len), h).forward();
+                for (i, row) in rows.iter().enumerate() {
+                    got.extend(narrow(out[(start + i) * d + h * hd..][..hd].to_vec()));
+                    expected.extend(row);
+                    got_lse.push(lse[h * n + start + i] as f32);
+                }
+                expected_lse.extend(sums);
+            }
+        }
+        Ok(vec![
+            Comparison::new("attention_fwd out", &got, &expected, 6e-3),
+            Comparison::new("attention_fwd lse", &got_lse, &expected_lse, 1e-4),
+        ])
+    }
+
+    fn attention_bwd(&self, op: &Op, a: &Arguments<'_>, queries: bool) -> Result<Vec<Comparison>, NetError> {
+        let (d, hd, heads, config) = (self.d(), self.net.config.head_dim(), self.net.config.n_heads, &self.net.config);
+        let (out, dout, delta, dqkv, turn) = if queries { (7, 8, 10, 11, 12) } else { (7, 7, 9, 10, 11) };
+        let n = a.int(turn + 1);
+        let (qk, qkv, pe, bs) = (a.half(0, n * 2 * d)?, a.half(1, n * 3 * d)?, a.ints(5, n)?, a.ints(6, n)?);
+        let (out, dout) = (a.half(out, n * d)?, a.half(dout, n * d)?);
+        let Argument::Turn(turn) = a.list[turn] else { return Ok(Vec::new()) };
+        self.net.device.run(op)?;
+        let (delta, dqkv) = (a.full(delta, heads * n)?, a.half(dqkv, n * 3 * d)?);
+        let (positions, table) =
+            (self.net.device.read::<i32>(turn.positions, n)?, crate::cuda::network::rotation_table(config));
+        let gain = self.gain(&turn)?;
+        let mut dgain = vec![0.0; hd];
+        let names: &[(&str, usize)] = if queries { &[("dq", 0)] } else { &[("dk", 1), ("dv", 2)] };
+        let mut pairs: Vec<(Vec<f32>, Vec<f64>)> = vec![Default::default(); names.len()];
+        let (mut got_delta, mut expected_delta) = (vec![], vec![]);
+        let (used, unused) = self.sequences(a)?;
+        for &(start, len) in &used {
+            for h in 0..heads {
+                let rows = |from: &[f64]| (start..start + len).map(|t| from[t * d + h * hd..][..hd].to_vec()).collect::<Vec<_>>();
+                let (o, g) = (rows(&out), rows(&dout));
+                let delta = &delta[h * n + start..][..len];
+                if queries {
+                    got_delta.extend(narrow(delta.to_vec()));
+                    expected_delta.extend(o.iter().zip(&g).map(|(o, g)| o.iter().zip(g).map(|(o, g)| o * g).sum::<f64>()));
+                }
+                let gradient = self.head(&qk, &qkv, [&pe, &bs], (start, len), h).backward(&g, delta);
+                for ((_, part), (got, expected)) in names.iter().zip(&mut pairs) {
+                    for i in 0..len {
+                        let column = part * d + h * hd;
+                        got.extend(narrow(dqkv[(start + i) * 3 * d + column..][..hd].to_vec()));
+                        let row = [&gradient.q, &gradient.k, &gradient.v][*part][i].clone();
+                        if *part == 2 {
+                            expected.extend(row);
+                            continue;
+                        }
+                        let row = rotate(&row, &table[positions[start + i] as usize * hd / 2..], true);
+                        if config.qk_norm {
+                            let x = &qkv[(start + i) * 3 * d + column..][..hd];
+                            let (dx, dw) = norm_gradient(&row, x, &gain, f64::from(config.norm_eps));
+                            expected.extend(dx);
+                            dgain.iter_mut().zip(&dw).for_each(|(a, b)| *a += b);
+                        } else {
+                            expected.extend(row);
+                        }
+                    }
+                }
+            }
+        }
+        for (start, len) in unused {
+            for ((_, part), (got, expected)) in names.iter().zip(&mut pairs) {
+                for t in start..start + len {
+                    got.extend(narrow(dqkv[t * 3 * d + part * d..][..d].to_vec()));
+                    expected.extend(vec![0.0; d]);
+                }
+            }
+        }
+        let mut comparisons: Vec<Comparison> = (names.iter().zip(&pairs))
+            .map(|((name, _), (got, expected))| Comparison::new(format!("attention_bwd {name}"), got, expected, 1.2e-2))
+            .collect();
+        if queries {
+            comparisons.push(Comparison::new("attention_bwd delta", &got_delta, &expected_delta, 1e-4));
+        }
+        if config.qk_norm {
+            let slots = self.net.device.read::<f32>(turn.slots, GAIN_SLOTS * hd)?;
+            let got: Vec<f32> = (0..hd).map(|c| slots.iter().skip(c).step_by(hd).sum()).collect();
+            comparisons.push(Comparison::new(format!("attention_bwd {} gain", names[0].0), &got, &dgain, 1.2e-2));
+        }
+        Ok(comparisons)
+    }
+
+    fn gain(&self, turn: &Turn) -> Result<Vec<f64>, NetError> {
+        let hd = self.net.config.head_dim();
+        if self.net.config.qk_norm { Ok(widen(&self.net.device.read::<f32>(turn.gain, hd)?)) } else { Ok(vec![1.0; hd]) }
+    }
+
+    fn cross_entropy(&self, op: &Op, a: &Arguments<'_>) -> Result<Vec<Comparison>, NetError> {
+        let (vocab, n) = (self.net.config.vocab, a.int(6));
+        let counts = a.counts()?;
+        let (n_rows, scale) = (counts[1] as usize, f64::from(f32::from_bits(counts[4] as u32)));
+        let mut logits = a.half(0, n * vocab)?;
+        let (weights, starts) = (a.full(2, n_rows)?, a.ints(3, n_rows + 1)?);
+        let targets = a.ints(4, 2 * starts[n_rows] as usize)?;
+        self.net.device.run(op)?;
+        let mut losses = Vec::new();
+        for (row, logits) in logits.chunks_mut(vocab).enumerate() {
+            if row >= n_rows {
+                logits.fill(0.0);
+                continue;
+            }
+            let max = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let sum: f64 = logits.iter().map(|z| (z - max).exp()).sum();
+            let (mut loss, mut mass) = (0.0, 0.0);
+            let entries: Vec<(usize, f64)> = (targets[2 * starts[row] as usize..2 * starts[row + 1] as usize].chunks(2))
+                .map(|e| (e[0] as usize, f64::from(f32::from_bits(e[1] as u32))))
+                .collect();
+            for (id, p) in &entries {
+                loss += p * (max + sum.ln() - logits[*id]);
+                mass += p;
+            }
+            losses.push(loss);
+            let weight = weights[row] * scale;
+            logits.iter_mut().for_each(|z| *z = (*z - max).exp() / sum * weight * mass);
+            for (id, p) in entries {
+                logits[id] -= weight * p;
+            }
+        }
+        Ok(vec![
+            Comparison::new("cross_entropy loss", &a.f32s(5, n_rows)?, &losses, 1e-5),
+            Comparison::new("cross_entropy dlogits", &narrow(a.half(0, n * vocab)?), &logits, HALF_TOLERANCE),
+        ])
+    }
+}
+
+/// A kernel's arguments and what they point at.
+struct Arguments<'a> {
+    net: &'a Network,
+    list: &'a [Argument],
+}
+
+impl Arguments<'_> {
+    fn address(&self, i: usize) -> u64 {
+        match self.list[i] {
+            Argument::Address(address) => address,
+            _ => 0,
+        }
+    }
+
+    fn int(&self, i: usize) -> usize {
+        match self.list[i] {
+            Argument::Int(value) => value as usize,
+            _ => 0,
+        }
+    }
+
+    fn float(&self, i: usize) -> f64 {
+        match self.list[i] {
+            Argument::Float(value) => f64::from(value),
+            _ => f64::NAN,
+        }
+    }
+
+    fn half(&self, i: usize, n: usize) -> Result<Vec<f64>, NetError> {
+        halves(self.net, self.address(i), n)
+    }
+
+    fn f32s(&self, i: usize, n: usize) -> Result<Vec<f32>, NetError> {
+        self.net.device.read(self.address(i), n)
+    }
+
+    fn full(&self, i: usize, n: usize) -> Result<Vec<f64>, NetError> {
+        Ok(widen(&self.f32s(i, n)?))
+    }
+
+    fn ints(&self, i: usize, n: usize) -> Result<Vec<i32>, NetError> {
+        self.net.device.read(self.address(i), n)
+    }
+
+    fn counts(&self) -> Result<Vec<i32>, NetError> {
+        self.net.device.read(self.net.block.address, 16)
+    }
+}
+
+fn halves(net: &Network, address: u64, n: usize) -> Result<Vec<f64>, NetError> {
+    let bits = net.device.read::<u16>(address, n)?;
+    Ok(bits.into_iter().map(|bits| f64::from(f32::from_bits(u32::from(bits) << 16))).collect())
+}
+
+fn widen(values: &[f32]) -> Vec<f64> {
+    values.iter().map(|x| f64::from(*x)).collect()
+}
+
+fn narrow(values: Vec<f64>) -> Vec<f32> {
+    values.into_iter().map(|x| x as f32).collect()
+}

@@ -1,0 +1,320 @@
+//! [`Decoder`] on CUDA.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::blas::Shape;
+use super::device::Graph;
+use super::memory::{Buffer, Pinned};
+use super::network::{Extent, HALF, MAX_POSITIONS, Network, Side};
+use super::op::Argument::{Address, Int};
+use super::op::{Op, Operands};
+use super::pack::{Fields, Job, Packed, TILE};
+use super::pages::Pages;
+use crate::batch::{Batch, LossRows};
+use crate::config::TransformerConfig;
+use crate::decoder::{Decoder, Logits, SessionId, Want};
+use crate::error::NetError;
+
+/// Room and place of a decoder on a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CudaDecoderOptions {
+    /// Which GPU, from zero.
+    pub device: usize,
+    /// Most tokens of one pass.
+    pub max_tokens: usize,
+    /// Most rows of logits of one pass.
+    pub max_rows: usize,
+    /// Tokens all sessions together can hold; each takes whole pages of 64.
+    pub cache_tokens: usize,
+}
+
+impl Default for CudaDecoderOptions {
+    fn default() -> Self {
+        Self { device: 0, max_tokens: 32_768, max_rows: 16_384, cache_tokens: 131_072 }
+    }
+}
+
+/// A transformer with fixed parameters on a GPU, in bf16 with f32 sums and f32 logits.
+pub struct CudaDecoder {
+    net: Network,
+    full: Buffer,
+    half: Buffer,
+    pages: Pages,
+    /// Keys and values, `[page][layer][2][TILE][d]`.
+    pool: Buffer,
+    words: Pinned,
+    graphs: HashMap<Key, Graph>,
+}
+
+/// What a recorded pass depends on.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    extent: Extent,
+    paged: bool,
+    columns: Range<usize>,
+}
+
+impl CudaDecoder {
+    /// A decoder of a flat parameter buffer in the layout of the shape.
+    ///
+    /// # Errors
+    /// When a library or the GPU is missing, the shape is not served on the GPU, the buffer has another length, or memory
+    /// runs out.
+    pub fn new(config: &TransformerConfig, parameters: &[f32], options: &CudaDecoderOptions) -> Result<Self, NetError> {
+        let max_tokens = options.max_tokens.next_multiple_of(512);
+        let n_pages = options.cache_tokens.div_ceil(TILE);
+        // The list of pages takes the place of the targets.
+        let fields = Fields::new(max_tokens, options.max_rows.max(64), n_pages.max(64));
+        let net = Network::new(options.device, config, fields, false)?;
+        if parameters.len() != net.layout.len() {
+            return Err(NetError::Length { what: "parameters", expected: net.layout.len(), got: parameters.len() });
+        }
+        let full = net.device.upload(parameters)?;
+        let half = net.device.zeroed(parameters.len() * HALF)?;
+        let groups = parameters.len() / 4;
+        let arguments = vec![Address(full.address), Address(half.address), Int(groups as i32)];
+        net.device.run(&Op::kernel("to_bf16", groups, 256, 256, arguments))?;
+        let pool = net.device.zeroed(n_pages * config.n_layers * 2 * TILE * config.d_model * HALF)?;
+        let words = net.device.pinned(net.fields.words)?;
+        Ok(Self { net, full, half, pages: Pages::new(n_pages), pool, words, graphs: HashMap::new() })
+    }
+
+    /// The GPU, its libraries and what the compiler said, for people.
+    pub fn description(&self) -> &str {
+        &self.net.device.description
+    }
+
+    fn side(&self) -> Side {
+        Side { full: self.full.address, half: self.half.address }
+    }
+
+    /// How a batch is packed: more tokens than there is room for stay as many, and are refused there.
+    fn job(&self, batch: &Batch) -> Job {
+        let n_tokens = rounded(batch.len(), self.net.fields.max_tokens);
+        Job { n_tokens, learning_rate: 0.0, max_positions: MAX_POSITIONS, gradient: false }
+    }
+
+    /// Sizes to run a batch at.
+    fn extent(&self, n_tokens: usize, packed: Packed) -> Extent {
+        let fields = &self.net.fields;
+        Extent {
+            n_tokens: rounded(n_tokens, fields.max_tokens),
+            n_rows: rounded(packed.n_rows, fields.max_rows),
+            n_tiles: packed.n_tiles.max(1).next_power_of_two().min(fields.max_tiles),
+        }
+    }
+
+    /// Runs the packed batch and reads the logits.
+    fn run(&mut self, packed: Packed, n_tokens: usize, paged: bool, columns: Range<usize>) -> Result<Logits, NetError> {
+        let device = &self.net.device;
+        device.upload_async(&device.stream, self.net.block.address, &self.words, packed.words)?;
+        let extent = self.extent(n_tokens, packed);
+        let n_columns = columns.len();
+        let key = Key { extent, paged, columns };
+        if let Some(graph) = self.graphs.get(&key) {
+            graph.launch()?;
+        } else {
+            let ops = self.ops(&key)?;
+            self.net.device.run_all(&ops)?;
+            let graph = self.net.device.capture(&ops)?;
+            // More kinds of passes than this come only from ever changing columns; then start over.
+            if self.graphs.len() >= 256 {
+                self.graphs.clear();
+            }
+            self.graphs.insert(key, graph);
+        }
+        let values = self.net.device.read::<f32>(self.net.logits.address, packed.n_rows * n_columns)?;
+        Ok(Logits { values, n_columns })
+    }
+
+    fn ops(&mut self, key: &Key) -> Result<Vec<Op>, NetError> {
+        let (side, extent, pool) = (self.side(), key.extent, self.pool.address);
+        let mut ops = if key.paged {
+            self.net.forward(side, extent, &|net, layer| paged_attention(net, pool, layer, extent))?
+        } else {
+            self.net.forward(side, extent, &|net, layer| vec![net.flat_attention(layer, extent)])?
+        };
+        ops.push(self.net.last_norm(side, extent));
+        let d = self.net.config.d_model;
+        if !key.columns.is_empty() {
+            let head = side.matrix(self.net.offsets.head + key.columns.start * d);
+            let shape = Shape { f32_out: true, ..Shape::forward(extent.n_rows, d, key.columns.len()) };
+            let operands = Operands::plain(head, self.net.last[1].address, self.net.logits.address);
+            ops.push(self.net.device.product("head.fwd", shape, operands)?);
+        }
+        Ok(ops)
+    }
+
+    /// Writes a batch that extends sessions, already grown, into the block: as [`Fields::pack`], but rows of tiles count from the start of
+    /// the session, and pages and places in them take fields that only training uses.
+    fn pack(&mut self, sessions: &[SessionId], batch: &Batch, want: &Want) -> Result<Packed, NetError> {
+        let fields = self.net.fields.clone();
+        let job = self.job(batch);
+        let block = self.words.words_mut();
+        let packed = fields.pack(block, batch, &rows_only(want), &job)?;
+        let (mut n_tiles, mut n_pages) = (0, 0);
+        for (sequence, id) in sessions.iter().enumerate() {
+            let held = self.pages.session(*id)?;
+            let range = batch.sequence(sequence);
+            let cached = held.len - range.len();
+            for (i, token) in range.clone().enumerate() {
+                let (page, row) = ((cached + i) / TILE, (cached + i) % TILE);
+                block[fields.first_row + token] = held.pages[page] * TILE as u32 + row as u32;
+            }
+            for begin in range.clone().step_by(TILE) {
+                let end = (begin + TILE).min(range.end);
+                let stats = super::pack::stats(&batch.prefix_end[begin..end], &batch.branch_start[begin..end]);
+                // Two's complement: the session's first token may lie before the batch.
+                let first = (range.start as i32 - cached as i32) as u32;
+                let tile = [first, held.len as u32, (cached + begin - range.start) as u32, n_pages as u32];
+                block[fields.tiles + 4 * n_tiles..][..4].copy_from_slice(&tile);
+                block[fields.stats + 4 * n_tiles..][..4].copy_from_slice(&stats);
+                n_tiles += 1;
+            }
+            let to = fields.targets + n_pages;
+            if n_pages + held.pages.len() > 2 * fields.max_targets {
+                return Err(NetError::Length { what: "pages of a pass", expected: 2 * fields.max_targets, got: n_pages });
+            }
+            block[to..to + held.pages.len()].copy_from_slice(&held.pages);
+            n_pages += held.pages.len();
+        }
+        block[2] = n_tiles as u32;
+        Ok(Packed { n_tiles, words: fields.targets + n_pages, ..packed })
+    }
+}
+
+/// Rounds a size up, so that few graphs are needed: powers of two while small, eighths of the room after.
+fn rounded(n: usize, max: usize) -> usize {
+    let eighth = max / 8;
+    let up = if n <= eighth { n.next_power_of_two().clamp(64, eighth.max(64)) } else { n.div_ceil(eighth.max(1)) * eighth.max(1) };
+    up.min(max)
+}
+
+/// Attention of a block over cached keys, after the new ones are put there.
+fn paged_attention(net: &Network, pool: u64, layer: usize, extent: Extent) -> Vec<Op> {
+    let b = net.layer(layer);
+    let pool = Address(pool + (layer * 2 * TILE * net.config.d_model * HALF) as u64);
+    let (slots, pages) = (net.field(net.fields.first_row), net.field(net.fields.targets));
+    let stride = Int(net.config.n_layers as i32);
+    let arguments = vec![Address(b.qk.address), Address(b.qkv.address), slots, net.counts(), pool, stride];
+    let store = Op::kernel("store_pages", extent.n_tokens, 1, 64, arguments);
+    let attend = Op::Kernel {
+        name: "attention_paged",
+        grid: ((extent.n_tiles * net.config.n_heads) as u32, 1),
+        block: 128,
+        shared: net.attention_shared(0),
+        arguments: vec![
+            Address(b.qk.address),
+            pool,
+            pages,
+            net.field(net.fields.tiles),
+            net.field(net.fields.stats),
+            net.counts(),
+            net.field(net.fields.prefix_end),
+            net.field(net.fields.branch_start),
+            Address(b.attended.address),
+            stride,
+            net.score_scale(),
+        ],
+    };
+    vec![store, attend]
+}
+
+/// The wanted rows as loss rows without targets, which is how they are packed.
+fn rows_only(want: &Want) -> LossRows {
+    LossRows {
+        rows: want.rows.clone(),
+        weights: vec![0.0; want.rows.len()],
+        target_starts: vec![0; want.rows.len() + 1],
+        normalizer: Some(1.0),
+        ..LossRows::default()
+    }
+}
+
+impl Decoder for CudaDecoder {
+    fn config(&self) -> &TransformerConfig {
+        &self.net.config
+    }
+
+    fn open(&mut self) -> Result<SessionId, NetError> {
+        self.pages.open(0)
+    }
+
+    fn fork(&mut self, session: SessionId, len: usize) -> Result<SessionId, NetError> {
+        self.net.device.bind()?;
+        let held = self.pages.session(session)?.clone();
+        if len > held.len {
+            return Err(NetError::SessionUse { session, reason: "a fork cannot be longer than its origin" });
+        }
+        let fork = self.pages.open(len)?;
+        let bytes = self.net.config.n_layers * 2 * TILE * self.net.config.d_model * HALF;
+        for (from, to) in held.pages.iter().zip(&self.pages.session(fork)?.pages) {
+            self.net.device.copy(self.pool.at(*to as usize, bytes), self.pool.at(*from as usize, bytes), bytes)?;
+        }
+        Ok(fork)
+    }
+
+    fn close(&mut self, session: SessionId) {
+        self.pages.close(session);
+    }
+
+    fn session_len(&self, session: SessionId) -> Result<usize, NetError> {
+        Ok(self.pages.session(session)?.len)
+    }
+
+    fn truncate(&mut self, session: SessionId, len: usize) -> Result<(), NetError> {
+        if len > self.pages.session(session)?.len {
+            return Err(NetError::SessionUse { session, reason: "a truncation cannot lengthen it" });
+        }
+        self.pages.resize(session, len)
+    }
+
+    fn extend(&mut self, sessions: &[SessionId], batch: &Batch, want: &Want) -> Result<Logits, NetError> {
+        if sessions.len() != batch.n_sequences() {
+            return Err(NetError::Length { what: "sessions", expected: batch.n_sequences(), got: sessions.len() });
+        }
+        let mut lengths = HashMap::new();
+        for id in sessions {
+            if lengths.insert(*id, self.pages.session(*id)?.len).is_some() {
+                return Err(NetError::SessionUse { session: *id, reason: "it stands twice in one batch" });
+            }
+        }
+        batch.validate(self.net.config.vocab, |sequence| lengths[&sessions[sequence]])?;
+        let columns = want.validate(batch.len(), self.net.config.vocab)?;
+        self.net.device.bind()?;
+        let mut run = || {
+            for (sequence, id) in sessions.iter().enumerate() {
+                self.pages.resize(*id, lengths[id] + batch.sequence(sequence).len())?;
+            }
+            let packed = self.pack(sessions, batch, want)?;
+            self.run(packed, batch.len(), true, columns)
+        };
+        let logits = run();
+        if logits.is_err() {
+            // Back to what they were: the first tokens of each are untouched.
+            for id in sessions {
+                self.pages.resize(*id, lengths[id])?;
+            }
+        }
+        logits
+    }
+
+    fn logits(&mut self, batch: &Batch, want: &Want) -> Result<Logits, NetError> {
+        batch.validate(self.net.config.vocab, |_| 0)?;
+        let columns = want.validate(batch.len(), self.net.config.vocab)?;
+        self.net.device.bind()?;
+        let fields = self.net.fields.clone();
+        let job = self.job(batch);
+        let packed = fields.pack(self.words.words_mut(), batch, &rows_only(want), &job)?;
+        self.run(packed, batch.len(), false, columns)
+    }
+}
+
+impl Drop for CudaDecoder {
+    fn drop(&mut self) {
+        // A pass under way uses the buffers that go next; a failure here means the context is gone.
+        let _gone_with_context = self.net.device.bind().and_then(|()| self.net.device.synchronize());
+    }
+}
+

@@ -1,0 +1,233 @@
+//! One GPU: context, streams, the compiled kernels and copies.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use cudarc::cublaslt::sys as lt;
+use cudarc::driver::{CudaContext, CudaEvent, CudaFunction, CudaGraph, CudaStream, result, sys};
+use cudarc::nvrtc::Ptx;
+
+use super::blas::Blas;
+use super::memory::{Buffer, Pinned};
+use super::op::{Argument, Op};
+use super::program::{KERNELS, Program};
+use crate::config::TransformerConfig;
+use crate::error::NetError;
+
+/// Turns an error of the driver into ours.
+pub(super) fn failed<E: Debug>(what: &'static str) -> impl Fn(E) -> NetError {
+    move |error| NetError::Device(format!("{what}: {error:?}"))
+}
+
+/// A GPU with the kernels of one network on it.
+pub(super) struct Device {
+    /// The context; bound to the calling thread by [`Device::bind`].
+    pub(super) context: Arc<CudaContext>,
+    /// Everything but uploads runs here.
+    pub(super) stream: Arc<CudaStream>,
+    /// Uploads of the next batch.
+    pub(super) uploads: Arc<CudaStream>,
+    functions: HashMap<&'static str, CudaFunction>,
+    /// Matrix products.
+    pub(super) blas: Blas,
+    /// Name, compute capability, library versions, registers: for people.
+    pub(super) description: String,
+    /// Multiprocessors.
+    pub(super) n_sms: usize,
+}
+
+// SAFETY: the driver's handles may be used from any thread; the context is bound at every entry, and `Device` is not `Sync`.
+unsafe impl Send for Device {}
+
+impl Device {
+    /// Opens GPU `ordinal` and compiles the kernels for a network.
+    pub(super) fn open(ordinal: usize, config: &TransformerConfig) -> Result<Self, NetError> {
+        // SAFETY: these only look for libraries; cudarc panics later when one is missing.
+        let (driver, cublas) = unsafe { (sys::is_culib_present(), lt::is_culib_present()) };
+        if !driver {
+            return Err(NetError::Device(
+                "no CUDA driver: libcuda.so.1 is not found (no NVIDIA GPU, or its driver's folder is not in LD_LIBRARY_PATH)".into(),
+            ));
+        }
+        if !cublas {
+            return Err(NetError::Device(
+                "libcublasLt is not found; put the folder of CUDA's libraries in LD_LIBRARY_PATH".into(),
+            ));
+        }
+        let context = CudaContext::new(ordinal).map_err(failed("opening the GPU"))?;
+        // SAFETY: all buffers are plain allocations ordered by our own events, so cudarc's tracking has nothing to protect, and its
+        // events would break graph capture.
+        unsafe { context.disable_event_tracking() };
+        let stream = context.new_stream().map_err(failed("stream"))?;
+        let uploads = context.new_stream().map_err(failed("stream"))?;
+        let capability = context.compute_capability().map_err(failed("compute capability"))?;
+        if capability.0 < 8 {
+            return Err(NetError::Device(format!(
+                "{} has compute capability {}.{}; the kernels need 8.0",
+                context.name().unwrap_or_default(),
+                capability.0,
+                capability.1
+            )));
+        }
+        let program = Program::compile(config, capability)?;
+        let (spills, size) = (program.spills(), program.image.len());
+        let module = context.load_module(Ptx::from_binary(program.image)).map_err(failed("loading the kernels"))?;
+        let mut functions = HashMap::new();
+        let mut registers = String::new();
+        for name in KERNELS {
+            let function = module.load_function(name).map_err(|error| NetError::Device(format!("kernel {name}: {error:?}")))?;
+            registers += &format!(" {name}:{}", function.num_regs().unwrap_or(-1));
+            // Blocks may use more than 48 KB of shared memory only after asking for it.
+            function
+                .set_attribute(sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, SHARED_LIMIT)
+                .map_err(failed("shared memory"))?;
+            functions.insert(name, function);
+        }
+        let n_sms = context.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT).unwrap_or(132);
+        let blas = Blas::new(&context)?;
+        let description = format!(
+            "{} (sm_{}{}, {n_sms} SMs), cublasLt {}, {size} bytes of kernels, spills: {spills:?}\nregisters:{registers}",
+            context.name().unwrap_or_default(),
+            capability.0,
+            capability.1,
+            blas.version(),
+        );
+        Ok(Self { context, stream, uploads, functions, blas, description, n_sms: n_sms.max(1) as usize })
+    }
+
+    /// Makes the context current; every public entry calls it, since a trainer may move between threads.
+    pub(super) fn bind(&self) -> Result<(), NetError> {
+        self.context.bind_to_thread().map_err(failed("binding the context"))
+    }
+
+    /// Cleared device memory.
+    pub(super) fn zeroed(&self, bytes: usize) -> Result<Buffer, NetError> {
+        Buffer::zeroed(&self.context, bytes)
+    }
+
+    /// Cleared pinned memory.
+    pub(super) fn pinned(&self, words: usize) -> Result<Pinned, NetError> {
+        Pinned::zeroed(&self.context, words)
+    }
+
+    /// Waits for all work on the main stream.
+    pub(super) fn synchronize(&self) -> Result<(), NetError> {
+        self.stream.synchronize().map_err(failed("waiting for the GPU"))
+    }
+
+    /// Copies to the device and waits.
+    pub(super) fn write<T: Copy>(&self, address: u64, values: &[T]) -> Result<(), NetError> {
+        self.synchronize()?;
+        // SAFETY: callers pass an address inside a buffer of theirs with room for the values.
+        unsafe { result::memcpy_htod_sync(address, values) }.map_err(failed("copy to the device"))?;
+        // From pageable memory the call may return before the last transfer, and our streams do not wait for the null stream.
+        self.context.synchronize().map_err(failed("copy to the device"))
+    }
+
+    /// New device memory with these values.
+    pub(super) fn upload<T: Copy>(&self, values: &[T]) -> Result<Buffer, NetError> {
+        let buffer = self.zeroed(std::mem::size_of_val(values))?;
+        self.write(buffer.address, values)?;
+        Ok(buffer)
+    }
+
+    /// Waits for the main stream and copies from the device.
+    pub(super) fn read<T: Copy + Default>(&self, address: u64, len: usize) -> Result<Vec<T>, NetError> {
+        self.synchronize()?;
+        let mut values = vec![T::default(); len];
+        // SAFETY: callers pass an address inside a buffer of theirs that holds `len` values.
+        unsafe { result::memcpy_dtoh_sync(&mut values, address) }.map_err(failed("copy from the device"))?;
+        Ok(values)
+    }
+
+    /// Copies pinned words to the device on a stream, without waiting.
+    pub(super) fn upload_async(&self, stream: &CudaStream, to: u64, from: &Pinned, words: usize) -> Result<(), NetError> {
+        // SAFETY: pinned memory outlives the copy: its owner waits for the copy's event before it writes or drops it.
+        unsafe { result::memcpy_htod_async(to, &from.words()[..words], stream.cu_stream()) }.map_err(failed("upload"))
+    }
+
+    /// Copies words from the device to pinned memory on the main stream, without waiting.
+    pub(super) fn download_async(&self, to: &mut Pinned, at: usize, from: u64, words: usize) -> Result<(), NetError> {
+        // SAFETY: as for `upload_async`.
+        unsafe { result::memcpy_dtoh_async(&mut to.words_mut()[at..at + words], from, self.stream.cu_stream()) }
+            .map_err(failed("download"))
+    }
+
+    /// Copies within the device on the main stream.
+    pub(super) fn copy(&self, to: u64, from: u64, bytes: usize) -> Result<(), NetError> {
+        // SAFETY: callers pass ranges inside buffers of theirs.
+        unsafe { result::memcpy_dtod_async(to, from, bytes, self.stream.cu_stream()) }.map_err(failed("copy"))
+    }
+
+    /// An event; `timed` ones can be compared.
+    pub(super) fn event(&self, timed: bool) -> Result<CudaEvent, NetError> {
+        let flags = if timed { sys::CUevent_flags::CU_EVENT_DEFAULT } else { sys::CUevent_flags::CU_EVENT_DISABLE_TIMING };
+        self.context.new_event(Some(flags)).map_err(failed("event"))
+    }
+
+    /// Starts one operation on the main stream.
+    pub(super) fn run(&self, op: &Op) -> Result<(), NetError> {
+        match op {
+            Op::Kernel { name, grid, block, shared, arguments } => {
+                let function = self.functions.get(name).ok_or_else(|| NetError::Device(format!("no kernel {name}")))?;
+                let mut pointers: Vec<*mut c_void> = arguments.iter().map(Argument::pointer).collect();
+                // SAFETY: the arguments have the types and order of the kernel's parameters (checked against the CPU by `cuda_check`), and
+                // point into buffers that the owner of the operation keeps alive.
+                unsafe {
+                    result::launch_kernel(
+                        function.cu_function(),
+                        (grid.0, grid.1, 1),
+                        (*block, 1, 1),
+                        *shared,
+                        self.stream.cu_stream(),
+                        &mut pointers,
+                    )
+                }
+                .map_err(|error| NetError::Device(format!("launching {name}: {error:?}")))
+            }
+            Op::Product { plan, operands, .. } => self.blas.run(*plan, operands, &self.stream),
+            Op::Clear { address, bytes } => {
+                // SAFETY: a range inside a live buffer.
+                unsafe { result::memset_d8_async(*address, 0, *bytes, self.stream.cu_stream()) }.map_err(failed("clearing"))
+            }
+        }
+    }
+
+    /// Starts operations one after the other.
+    pub(super) fn run_all(&self, ops: &[Op]) -> Result<(), NetError> {
+        ops.iter().try_for_each(|op| self.run(op))
+    }
+
+    /// Records operations as a graph. They must have run once before, since libraries load lazily.
+    pub(super) fn capture(&self, ops: &[Op]) -> Result<Graph, NetError> {
+        self.synchronize()?;
+        self.stream
+            .begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+            .map_err(failed("begin capture"))?;
+        let recorded = self.run_all(ops);
+        let graph = self.stream.end_capture(sys::CUgraphInstantiate_flags(0));
+        recorded?;
+        let graph = graph.map_err(failed("end capture"))?.ok_or_else(|| NetError::Device("the captured graph is empty".into()))?;
+        graph.upload().map_err(failed("graph upload"))?;
+        self.synchronize()?;
+        Ok(Graph(graph))
+    }
+}
+
+/// Dynamic shared memory a block may ask for: what every GPU from compute capability 8.6 on has.
+const SHARED_LIMIT: i32 = 99 * 1024 - 24 * 1024;
+
+/// A recorded sequence of operations.
+pub(super) struct Graph(CudaGraph);
+
+// SAFETY: as for `Device`; a graph is launched only by the owner of its device.
+unsafe impl Send for Graph {}
+
+impl Graph {
+    /// Starts all of it on the main stream.
+    pub(super) fn launch(&self) -> Result<(), NetError> {
+        self.0.launch().map_err(failed("graph launch"))
+    }
+}

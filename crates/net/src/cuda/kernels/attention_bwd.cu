@@ -1,0 +1,293 @@
+// Gradients of masked attention in two launches: queries first (they also leave delta = sum(out * dout) behind), then keys
+// and values. Scores are computed in both, which costs two products more than atomics would, and is deterministic.
+// Gradients leave through the rotation (and the norm of queries and keys) straight into dqkv [n, 3 D].
+#define GAIN_SLOTS 64
+
+struct Turn {
+    const float2* table;  // [positions, HD / 2] cosine and sine
+    const int* positions; // [n]
+    const float* gain;    // [HD]
+    float* slots;         // [GAIN_SLOTS, HD], summed later
+    float eps;
+};
+
+// c holds the gradient of rotated rows t0 and t1 (tokens); raw and to point at the head's first column in [n, 3 D].
+__device__ __forceinline__ void store_turned(float c[NO][4], Turn turn, int t0, int t1, bool ok0, bool ok1, const bf16* raw,
+                                             bf16* to, float* scratch) {
+    int lane = threadIdx.x & 31, t2 = (lane & 3) * 2;
+    const float2* cs0 = turn.table + (size_t)(ok0 ? turn.positions[t0] : 0) * (HD / 2);
+    const float2* cs1 = turn.table + (size_t)(ok1 ? turn.positions[t1] : 0) * (HD / 2);
+#pragma unroll
+    for (int j = 0; j < NO / 2; j++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            float2 r = (e >> 1 ? cs1 : cs0)[j * 8 + t2 + (e & 1)];
+            float x = c[j][e], y = c[j + NO / 2][e];
+            c[j][e] = x * r.x + y * r.y;
+            c[j + NO / 2][e] = y * r.x - x * r.y;
+        }
+#if QKNORM
+    float acc[NO][2] = {};
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        bool ok = half ? ok1 : ok0;
+        const bf16* p = raw + (size_t)(half ? t1 : t0) * (3 * D) + t2;
+        float x[NO][2], s = 0.f, d = 0.f;
+#pragma unroll
+        for (int j = 0; j < NO; j++) {
+            u32 v = ok ? *reinterpret_cast<const u32*>(p + j * 8) : 0u;
+            x[j][0] = lo(v);
+            x[j][1] = hi(v);
+            s += x[j][0] * x[j][0] + x[j][1] * x[j][1];
+        }
+        float r = rsqrtf(quad_sum(s) * (1.f / HD) + turn.eps);
+#pragma unroll
+        for (int j = 0; j < NO; j++)
+#pragma unroll
+            for (int e = 0; e < 2; e++) {
+                float& v = c[j][half * 2 + e];
+                x[j][e] *= r;
+                if (ok) acc[j][e] += v * x[j][e];
+                v *= turn.gain[j * 8 + t2 + e];
+                d += v * x[j][e];
+            }
+        d = quad_sum(d) * (1.f / HD);
+#pragma unroll
+        for (int j = 0; j < NO; j++)
+#pragma unroll
+            for (int e = 0; e < 2; e++) c[j][half * 2 + e] = (c[j][half * 2 + e] - x[j][e] * d) * r;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < NO; j++)
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+            float v = acc[j][e];
+            v += __shfl_xor_sync(FULL, v, 4);
+            v += __shfl_xor_sync(FULL, v, 8);
+            v += __shfl_xor_sync(FULL, v, 16);
+            if (lane < 4) scratch[(threadIdx.x >> 5) * HD + j * 8 + t2 + e] = v;
+        }
+    __syncthreads();
+    if (threadIdx.x < HD)
+        atomicAdd(turn.slots + (blockIdx.x % GAIN_SLOTS) * HD + threadIdx.x,
+                  scratch[threadIdx.x] + scratch[HD + threadIdx.x] + scratch[2 * HD + threadIdx.x] + scratch[3 * HD + threadIdx.x]);
+#endif
+#pragma unroll
+    for (int j = 0; j < NO; j++) {
+        if (ok0) *reinterpret_cast<u32*>(to + (size_t)t0 * (3 * D) + j * 8 + t2) = pack(c[j][0], c[j][1]);
+        if (ok1) *reinterpret_cast<u32*>(to + (size_t)t1 * (3 * D) + j * 8 + t2) = pack(c[j][2], c[j][3]);
+    }
+}
+// Zeros in the head's columns of the unused tokens of a tile.
+__device__ __forceinline__ void clear_rows(bf16* to, int4 t) {
+    for (int i = threadIdx.x; i < TILE * (HD / 8); i += 128) {
+        int r = i / (HD / 8);
+        if (r < t.w) *reinterpret_cast<uint4*>(to + (size_t)(t.x + t.z + r) * (3 * D) + (i % (HD / 8)) * 8) = make_uint4(0, 0, 0, 0);
+    }
+}
+
+// Dynamic shared memory: 4 * TILE * PITCH elements.
+KERNEL __launch_bounds__(128, BWD_BLOCKS) attention_bwd_q(const bf16* qk, const bf16* qkv, const int4* tiles, const int4* stats, const int* counts,
+                                              const int* prefix_end, const int* branch_start, const bf16* out, const bf16* dout,
+                                              const float* lse, float* delta, bf16* dqkv, Turn turn, int n, float scale) {
+    int h = blockIdx.x % NH, tile = blockIdx.x / NH;
+    if (tile >= counts[C_TILES]) return;
+    int4 t = tiles[tile];
+    int start = t.x, len = t.y, q0 = t.z;
+    if (len == 0) {
+        clear_rows(dqkv + h * HD, t);
+        return;
+    }
+    int4 tile_stats = stats[tile];
+    int lane = threadIdx.x & 31, g = lane >> 2, t2 = (lane & 3) * 2;
+    int qw = q0 + (threadIdx.x >> 5) * 16, r0 = qw + g, r1 = r0 + 8;
+    bool ok0 = r0 < len, ok1 = r1 < len;
+    const bf16* keys = qk + (size_t)start * (2 * D) + D + h * HD;
+    const bf16* values = qkv + (size_t)start * (3 * D) + 2 * D + h * HD;
+    int n_blocks = (len + TILE - 1) / TILE, tile_last = min(q0 + TILE, len) - 1, stage = 0;
+    int block = next_keys(0, n_blocks, tile_stats, tile_last, len);
+    if (block < n_blocks) {
+        load_tile(sm, keys, 2 * D, block * TILE, len);
+        load_tile(sm + TILE * PITCH, values, 3 * D, block * TILE, len);
+    }
+    copy_commit();
+    u32 qa[KF][4], ga[KF][4];
+    const bf16* q = qk + (size_t)(start + r0) * (2 * D) + h * HD + t2;
+    load_fragment(qa, q, q + 8 * 2 * D, ok0, ok1);
+    size_t at = (size_t)(start + r0) * D + h * HD + t2;
+    load_fragment(ga, dout + at, dout + at + 8 * D, ok0, ok1);
+    float d0 = 0.f, d1 = 0.f;
+    {
+        u32 oa[KF][4];
+        load_fragment(oa, out + at, out + at + 8 * D, ok0, ok1);
+#pragma unroll
+        for (int k = 0; k < KF; k++)
+#pragma unroll
+            for (int e = 0; e < 4; e += 2) {
+                d0 += lo(oa[k][e]) * lo(ga[k][e]) + hi(oa[k][e]) * hi(ga[k][e]);
+                d1 += lo(oa[k][e + 1]) * lo(ga[k][e + 1]) + hi(oa[k][e + 1]) * hi(ga[k][e + 1]);
+            }
+        d0 = quad_sum(d0);
+        d1 = quad_sum(d1);
+    }
+    size_t row = (size_t)h * n + start + r0;
+    float e0 = ok0 ? lse[row] : 1e30f, e1 = ok1 ? lse[row + 8] : 1e30f;
+    if ((lane & 3) == 0) {
+        if (ok0) delta[row] = d0;
+        if (ok1) delta[row + 8] = d1;
+    }
+    int pe0 = ok0 ? prefix_end[start + r0] : 0, bs0 = ok0 ? branch_start[start + r0] : MAXI;
+    int pe1 = ok1 ? prefix_end[start + r1] : 0, bs1 = ok1 ? branch_start[start + r1] : MAXI;
+    int4 st = warp_stats(pe0, bs0, ok0, pe1, bs1, ok1);
+    bool idle = qw >= len;
+    int warp_last = min(qw + 15, len - 1);
+    float dq[NO][4] = {}, sc = scale * LOG2E;
+    while (block < n_blocks) {
+        int following = next_keys(block + 1, n_blocks, tile_stats, tile_last, len);
+        if (following < n_blocks) {
+            bf16* to = sm + (stage ^ 1) * 2 * TILE * PITCH;
+            load_tile(to, keys, 2 * D, following * TILE, len);
+            load_tile(to + TILE * PITCH, values, 3 * D, following * TILE, len);
+        }
+        copy_commit();
+        copy_wait<1>();
+        __syncthreads();
+        const bf16 *sk = sm + stage * 2 * TILE * PITCH, *sv = sk + TILE * PITCH;
+#pragma unroll 1
+        for (int b = 0; b < TILE; b += SUB) {
+            int k0 = block * TILE + b, k1 = min(k0 + SUB - 1, len - 1);
+            if (idle || k0 >= len || !sees_any(st, warp_last, k0, k1)) continue;
+            float s[SUB / 8][4] = {}, dp[SUB / 8][4] = {};
+            times_transposed<SUB / 8>(s, qa, sk, b, lane);
+            times_transposed<SUB / 8>(dp, ga, sv, b, lane);
+            bool all = k0 + SUB - 1 < len && sees_all(st, qw, k0, k1);
+#pragma unroll
+            for (int j = 0; j < SUB / 8; j++)
+#pragma unroll
+                for (int e = 0; e < 2; e++) {
+                    int k = k0 + j * 8 + t2 + e;
+                    float p = all || visible(k, r0, pe0, bs0) ? ex2(s[j][e] * sc - e0) : 0.f;
+                    dp[j][e] = p * (dp[j][e] - d0);
+                    p = all || visible(k, r1, pe1, bs1) ? ex2(s[j][e + 2] * sc - e1) : 0.f;
+                    dp[j][e + 2] = p * (dp[j][e + 2] - d1);
+                }
+#pragma unroll
+            for (int j = 0; j < SUB / 16; j++) {
+                u32 da[4];
+                as_fragment(da, dp + 2 * j);
+                times(dq, da, sk, b + 16 * j, lane);
+            }
+        }
+        __syncthreads();
+        block = following;
+        stage ^= 1;
+    }
+#pragma unroll
+    for (int j = 0; j < NO; j++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) dq[j][e] *= scale;
+    store_turned(dq, turn, start + r0, start + r1, ok0, ok1, qkv + h * HD, dqkv + h * HD, reinterpret_cast<float*>(sm));
+}
+
+// Dynamic shared memory: 4 * TILE * PITCH elements and 2 * 4 * TILE words.
+KERNEL __launch_bounds__(128, BWD_BLOCKS) attention_bwd_kv(const bf16* qk, const bf16* qkv, const int4* tiles, const int4* stats, const int* counts,
+                                               const int* prefix_end, const int* branch_start, const bf16* dout, const float* lse,
+                                               const float* delta, bf16* dqkv, Turn turn, int n, float scale) {
+    int* words = reinterpret_cast<int*>(sm + 4 * TILE * PITCH);
+    int h = blockIdx.x % NH, tile = blockIdx.x / NH;
+    if (tile >= counts[C_TILES]) return;
+    int4 t = tiles[tile];
+    int start = t.x, len = t.y, k0 = t.z;
+    bf16 *dk_to = dqkv + D + h * HD, *dv_to = dqkv + 2 * D + h * HD;
+    if (len == 0) {
+        clear_rows(dk_to, t);
+        clear_rows(dv_to, t);
+        return;
+    }
+    const int4* query_stats = stats + t.w;
+    int lane = threadIdx.x & 31, g = lane >> 2, t2 = (lane & 3) * 2;
+    int kw = k0 + (threadIdx.x >> 5) * 16, r0 = kw + g, r1 = r0 + 8;
+    bool ok0 = r0 < len, ok1 = r1 < len, idle = kw >= len;
+    const bf16* queries = qk + (size_t)start * (2 * D) + h * HD;
+    const bf16* outs = dout + (size_t)start * D + h * HD;
+    const float *row_lse = lse + (size_t)h * n + start, *row_delta = delta + (size_t)h * n + start;
+    int n_blocks = (len + TILE - 1) / TILE, k_last = min(k0 + TILE, len) - 1, stage = 0;
+    auto load = [&](int block, int stage) {
+        bf16* to = sm + stage * 2 * TILE * PITCH;
+        load_tile(to, queries, 2 * D, block * TILE, len);
+        load_tile(to + TILE * PITCH, outs, D, block * TILE, len);
+        int r = block * TILE + (threadIdx.x & 63), c = min(r, len - 1), *w = words + stage * 4 * TILE + (threadIdx.x & 63);
+        if (threadIdx.x < 64) {
+            copy4(shared_address(w), row_lse + c, r < len);
+            copy4(shared_address(w + TILE), row_delta + c, r < len);
+        } else {
+            copy4(shared_address(w + 2 * TILE), prefix_end + start + c, r < len);
+            copy4(shared_address(w + 3 * TILE), branch_start + start + c, r < len);
+        }
+    };
+    int block = next_queries(0, n_blocks, query_stats, k0, k_last, len);
+    if (block < n_blocks) load(block, 0);
+    copy_commit();
+    u32 ka[KF][4], va[KF][4];
+    const bf16* kp = qk + (size_t)(start + r0) * (2 * D) + D + h * HD + t2;
+    load_fragment(ka, kp, kp + 8 * 2 * D, ok0, ok1);
+    const bf16* vp = qkv + (size_t)(start + r0) * (3 * D) + 2 * D + h * HD + t2;
+    load_fragment(va, vp, vp + 8 * 3 * D, ok0, ok1);
+    float dk[NO][4] = {}, dv[NO][4] = {}, sc = scale * LOG2E;
+    while (block < n_blocks) {
+        int following = next_queries(block + 1, n_blocks, query_stats, k0, k_last, len);
+        if (following < n_blocks) load(following, stage ^ 1);
+        copy_commit();
+        copy_wait<1>();
+        __syncthreads();
+        const bf16 *sq = sm + stage * 2 * TILE * PITCH, *sd = sq + TILE * PITCH;
+        const int* w = words + stage * 4 * TILE;
+#pragma unroll 1
+        for (int b = 0; b < TILE; b += SUB) {
+            int q0 = block * TILE + b, q1 = min(q0 + SUB, len) - 1;
+            if (idle || q0 >= len) continue;
+            int i = b + (lane & (SUB - 1)), pe = w[2 * TILE + i], bs = w[3 * TILE + i];
+            bool in = block * TILE + i < len;
+            int4 st = warp_stats(pe, bs, in, pe, bs, in);
+            if (!sees_any(st, q1, kw, min(kw + 15, len - 1))) continue;
+            bool all = q0 + SUB <= len && kw + 15 < len && sees_all(st, q0, kw, kw + 15);
+            float s[SUB / 8][4] = {}, dp[SUB / 8][4] = {};
+            times_transposed<SUB / 8>(s, ka, sq, b, lane);
+            times_transposed<SUB / 8>(dp, va, sd, b, lane);
+#pragma unroll
+            for (int j = 0; j < SUB / 8; j++) {
+                int c = b + j * 8 + t2, q = block * TILE + c;
+                float2 l = *reinterpret_cast<const float2*>(w + c), d = *reinterpret_cast<const float2*>(w + TILE + c);
+                int2 pe2 = *reinterpret_cast<const int2*>(w + 2 * TILE + c), bs2 = *reinterpret_cast<const int2*>(w + 3 * TILE + c);
+#pragma unroll
+                for (int e = 0; e < 4; e++) {
+                    int key = e >> 1 ? r1 : r0, query = q + (e & 1);
+                    bool ok = all || (query < len && visible(key, query, e & 1 ? pe2.y : pe2.x, e & 1 ? bs2.y : bs2.x));
+                    float p = ok ? ex2(s[j][e] * sc - (e & 1 ? l.y : l.x)) : 0.f;
+                    dp[j][e] = p * (dp[j][e] - (e & 1 ? d.y : d.x));
+                    s[j][e] = p;
+                }
+            }
+#pragma unroll
+            for (int j = 0; j < SUB / 16; j++) {
+                u32 a[4];
+                as_fragment(a, s + 2 * j);
+                times(dv, a, sd, b + 16 * j, lane);
+                as_fragment(a, dp + 2 * j);
+                times(dk, a, sq, b + 16 * j, lane);
+            }
+        }
+        __syncthreads();
+        block = following;
+        stage ^= 1;
+    }
+#pragma unroll
+    for (int j = 0; j < NO; j++) {
+        if (ok0) *reinterpret_cast<u32*>(dv_to + (size_t)(start + r0) * (3 * D) + j * 8 + t2) = pack(dv[j][0], dv[j][1]);
+        if (ok1) *reinterpret_cast<u32*>(dv_to + (size_t)(start + r1) * (3 * D) + j * 8 + t2) = pack(dv[j][2], dv[j][3]);
+#pragma unroll
+        for (int e = 0; e < 4; e++) dk[j][e] *= scale;
+    }
+    store_turned(dk, turn, start + r0, start + r1, ok0, ok1, qkv + D + h * HD, dk_to, reinterpret_cast<float*>(sm));
+}

@@ -1,0 +1,81 @@
+// Softmax cross-entropy against sparse distributions: logits [rows, V] become their gradient in place, loss [rows] is in
+// nats and unweighted. One warp a row, its targets spread out in shared memory (V floats a warp, dynamic). Rows from the
+// count on get a zero gradient.
+#define XV ((V / 8 + 31) / 32) // vectors of 8 a lane
+#define AT(j) (((j) * 32 + lane) * 8)
+#define IN(j) ((V % 256 == 0) || AT(j) < V)
+
+__device__ __forceinline__ Vec<8> read_vec(const bf16* p) {
+    Vec<8> v;
+    v.load(p);
+    return v;
+}
+KERNEL cross_entropy(bf16* logits, const int* counts, const float* weights, const int* target_starts, const int2* targets, float* loss,
+                     int n, int gradient) {
+    extern __shared__ __align__(16) float dense[];
+    int lane = threadIdx.x & 31, wid = threadIdx.x >> 5, row = blockIdx.x * (blockDim.x >> 5) + wid;
+    float* t = dense + (size_t)wid * V;
+    if (row >= n) return;
+    bf16* p = logits + (size_t)row * V;
+    if (row >= counts[C_ROWS]) {
+        Vec<8> zero;
+        zero.v = make_uint4(0, 0, 0, 0);
+        for (int j = 0; j < XV; j++)
+            if (IN(j) && gradient) zero.store(p + AT(j));
+        return;
+    }
+#if V <= 4096
+    Vec<8> v[XV];
+#pragma unroll
+    for (int j = 0; j < XV; j++)
+        if (IN(j)) v[j].load(p + AT(j));
+#define ROW_VEC(j) v[j]
+#else
+#define ROW_VEC(j) read_vec(p + AT(j))
+#endif
+    for (int i = lane; i < V; i += 32) t[i] = 0.f;
+    __syncwarp();
+    int begin = target_starts[row], end = target_starts[row + 1];
+    float total = 0.f;
+    for (int i = begin + lane; i < end; i += 32) {
+        int2 e = targets[i];
+        atomicAdd(t + e.x, __int_as_float(e.y));
+        total += __int_as_float(e.y);
+    }
+    __syncwarp();
+    total = warp_sum(total);
+    float m = -INF, s = 0.f, z = 0.f, f[8];
+#pragma unroll
+    for (int j = 0; j < XV; j++)
+        if (IN(j)) {
+            ROW_VEC(j).unpack(f);
+#pragma unroll
+            for (int k = 0; k < 8; k++) m = fmaxf(m, f[k]);
+        }
+    m = warp_max(m);
+#pragma unroll
+    for (int j = 0; j < XV; j++)
+        if (IN(j)) {
+            ROW_VEC(j).unpack(f);
+#pragma unroll
+            for (int k = 0; k < 8; k++) {
+                s += ex2((f[k] - m) * LOG2E);
+                z += t[AT(j) + k] * (f[k] - m);
+            }
+        }
+    s = warp_sum(s);
+    z = warp_sum(z);
+    if (lane == 0) loss[row] = total * logf(s) - z;
+    if (!gradient) return;
+    float scale = weights[row] * __int_as_float(counts[C_LOSS_SCALE]), share = total * scale / s;
+#pragma unroll
+    for (int j = 0; j < XV; j++)
+        if (IN(j)) {
+            ROW_VEC(j).unpack(f);
+#pragma unroll
+            for (int k = 0; k < 8; k++) f[k] = ex2((f[k] - m) * LOG2E) * share - t[AT(j) + k] * scale;
+            Vec<8> o;
+            o.from(f);
+            o.store(p + AT(j));
+        }
+}

@@ -1,0 +1,319 @@
+//! The transformer on the device: its buffers, and its passes as lists of operations.
+
+use super::blas::Shape;
+use super::device::Device;
+use super::memory::Buffer;
+use super::op::Argument::{self, Address, Float, Int};
+use super::op::{Op, Operands};
+use super::pack::{Fields, TILE};
+use crate::config::{ConfigError, TransformerConfig};
+use crate::error::NetError;
+use crate::layout::{Layout, TransformerOffsets};
+
+/// Bytes of a bf16 and of an f32.
+pub(super) const HALF: usize = 2;
+pub(super) const FULL: usize = 4;
+
+/// Rows of the table of rotations: the longest context of any preset.
+pub(super) const MAX_POSITIONS: usize = 8192;
+
+/// Slots over which the gradients of query and key gains are spread; `GAIN_SLOTS` in `attention_bwd.cu`.
+pub(super) const GAIN_SLOTS: usize = 64;
+
+/// One network on one device.
+pub(super) struct Network {
+    pub(super) device: Device,
+    pub(super) config: TransformerConfig,
+    pub(super) layout: Layout,
+    pub(super) offsets: TransformerOffsets,
+    /// Where the arrays of a batch lie in `block`.
+    pub(super) fields: Fields,
+    /// The batch at hand.
+    pub(super) block: Buffer,
+    /// Cosine and sine, `[MAX_POSITIONS, head_dim / 2]`.
+    pub(super) rotations: Buffer,
+    /// What the backward pass needs of each block; one set for all when there is none.
+    pub(super) layers: Vec<LayerBuffers>,
+    /// Output of attention or feed-forward on its way to the residual stream, `[N, d]`.
+    pub(super) branch: Buffer,
+    /// Residual stream at the loss rows, its norm and the reciprocal root mean squares: `[R, d]`, `[R, d]`, `[R]`.
+    pub(super) last: [Buffer; 3],
+    /// `[R, vocab]`: bf16, f32 in inference.
+    pub(super) logits: Buffer,
+    /// Cross-entropy of each row, `[R]`.
+    pub(super) losses: Buffer,
+}
+
+/// Activations of one block; `[N, ...]` each.
+pub(super) struct LayerBuffers {
+    pub(super) x1: Buffer,
+    pub(super) normed1: Buffer,
+    pub(super) rstd1: Buffer,
+    pub(super) qkv: Buffer,
+    pub(super) qk: Buffer,
+    /// `[heads, N]`.
+    pub(super) lse: Buffer,
+    pub(super) attended: Buffer,
+    pub(super) x2: Buffer,
+    pub(super) normed2: Buffer,
+    pub(super) rstd2: Buffer,
+    pub(super) gate_up: Buffer,
+    pub(super) activated: Buffer,
+}
+
+/// Parameters to use: f32 (gains are read from it) and bf16 (matrices).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Side {
+    pub(super) full: u64,
+    pub(super) half: u64,
+}
+
+impl Side {
+    fn gain(&self, offset: usize) -> Argument {
+        Address(self.full + (offset * FULL) as u64)
+    }
+
+    pub(super) fn matrix(&self, offset: usize) -> u64 {
+        self.half + (offset * HALF) as u64
+    }
+}
+
+/// Sizes a pass runs at: what a batch has, rounded up so that few graphs are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Extent {
+    pub(super) n_tokens: usize,
+    pub(super) n_tiles: usize,
+    pub(super) n_rows: usize,
+}
+
+impl Network {
+    /// Allocates everything a pass needs; `training` keeps the activations of every block.
+    pub(super) fn new(ordinal: usize, config: &TransformerConfig, fields: Fields, training: bool) -> Result<Self, NetError> {
+        serves(config)?;
+        let layout = Layout::transformer(config)?;
+        let offsets = TransformerOffsets::new(config, &layout)?;
+        let device = Device::open(ordinal, config)?;
+        let (n, r, d, ff) = (fields.max_tokens, fields.max_rows, config.d_model, config.d_ff);
+        let half = |columns: usize| device.zeroed(n * columns * HALF);
+        let layers = (0..if training { config.n_layers } else { 1 })
+            .map(|_| {
+                Ok(LayerBuffers {
+                    x1: half(d)?,
+                    normed1: half(d)?,
+                    rstd1: device.zeroed(n * FULL)?,
+                    qkv: half(3 * d)?,
+                    qk: half(2 * d)?,
+                    lse: device.zeroed(n * config.n_heads * FULL)?,
+                    attended: half(d)?,
+                    x2: half(d)?,
+                    normed2: half(d)?,
+                    rstd2: device.zeroed(n * FULL)?,
+                    gate_up: half(2 * ff)?,
+                    activated: half(ff)?,
+                })
+            })
+            .collect::<Result<_, NetError>>()?;
+        let rotations = device.upload(&rotation_table(config))?;
+        let last = [device.zeroed(r * d * HALF)?, device.zeroed(r * d * HALF)?, device.zeroed(r * FULL)?];
+        let logits = device.zeroed(r * config.vocab * if training { HALF } else { FULL })?;
+        let (block, branch, losses) = (device.zeroed(fields.words * 4)?, half(d)?, device.zeroed(r * FULL)?);
+        let config = config.clone();
+        Ok(Self { device, config, layout, offsets, fields, block, rotations, layers, branch, last, logits, losses })
+    }
+
+    /// Buffers of a block.
+    pub(super) fn layer(&self, layer: usize) -> &LayerBuffers {
+        &self.layers[layer % self.layers.len()]
+    }
+
+    /// An array of the batch at hand.
+    pub(super) fn field(&self, at: usize) -> Argument {
+        Address(self.block.at(at, 4))
+    }
+
+    /// Counts and settings of the batch at hand.
+    pub(super) fn counts(&self) -> Argument {
+        Address(self.block.address)
+    }
+
+    /// Blocks of the kernels that sum gradients of gains.
+    pub(super) fn n_parts(&self) -> usize {
+        4 * self.device.n_sms
+    }
+
+    /// `1 / sqrt(head_dim)`.
+    pub(super) fn score_scale(&self) -> Argument {
+        Float(1.0 / (self.config.head_dim() as f32).sqrt())
+    }
+
+    /// Dynamic shared memory of the attention kernels; `words` more for the one that needs them.
+    pub(super) fn attention_shared(&self, words: usize) -> u32 {
+        (4 * TILE * (self.config.head_dim() + 8) * HALF + words * 4) as u32
+    }
+
+    /// A kernel of one warp a row.
+    pub(super) fn rows_kernel(name: &'static str, n: usize, arguments: Vec<Argument>) -> Op {
+        Op::kernel(name, n, 8, 256, arguments)
+    }
+
+    /// All blocks; afterwards the last residual stream is `x2` of the last block plus `branch`. `attention` gives the operations between
+    /// rotated queries and attended values.
+    pub(super) fn forward(
+        &mut self,
+        side: Side,
+        extent: Extent,
+        attention: &dyn Fn(&Self, usize) -> Vec<Op>,
+    ) -> Result<Vec<Op>, NetError> {
+        let (n, d, ff) = (extent.n_tokens, self.config.d_model, self.config.d_ff);
+        let (count, eps) = (Int(n as i32), Float(self.config.norm_eps));
+        let mut ops = Vec::new();
+        for layer in 0..self.config.n_layers {
+            let at = self.offsets.layers[layer];
+            let forward = |net: &mut Self, name, weight, x: u64, y: u64, input, output| {
+                let operands = Operands::plain(side.matrix(weight), x, y);
+                net.device.product(name, Shape::forward(n, input, output), operands)
+            };
+            let b = self.layer(layer);
+            let outputs = [Address(b.x1.address), Address(b.normed1.address), Address(b.rstd1.address), count, eps];
+            ops.push(if layer == 0 {
+                let table = Address(side.matrix(self.offsets.embedding));
+                let inputs = [self.field(self.fields.tokens), table, side.gain(at.attention_norm)];
+                Self::rows_kernel("embed_norm", n, [&inputs[..], &outputs].concat())
+            } else {
+                let inputs =
+                    [Address(self.layer(layer - 1).x2.address), Address(self.branch.address), side.gain(at.attention_norm)];
+                Self::rows_kernel("add_norm", n, [&inputs[..], &outputs].concat())
+            });
+            let (x, y) = (b.normed1.address, b.qkv.address);
+            ops.push(forward(self, "qkv.fwd", at.qkv, x, y, d, 3 * d)?);
+            let b = self.layer(layer);
+            let per_head = self.config.head_dim() / 16;
+            ops.push(Op::kernel(
+                "rotate_qk",
+                n * 2 * self.config.n_heads * per_head,
+                256,
+                256,
+                vec![
+                    Address(b.qkv.address),
+                    Address(self.rotations.address),
+                    self.field(self.fields.positions),
+                    at.q_norm.map_or(Address(0), |offset| side.gain(offset)),
+                    at.k_norm.map_or(Address(0), |offset| side.gain(offset)),
+                    Address(b.qk.address),
+                    count,
+                    eps,
+                ],
+            ));
+            ops.extend(attention(self, layer));
+            let (x, y) = (b.attended.address, self.branch.address);
+            ops.push(forward(self, "out.fwd", at.output, x, y, d, d)?);
+            let b = self.layer(layer);
+            let arguments = vec![
+                Address(b.x1.address),
+                Address(self.branch.address),
+                side.gain(at.mlp_norm),
+                Address(b.x2.address),
+                Address(b.normed2.address),
+                Address(b.rstd2.address),
+                count,
+                eps,
+            ];
+            ops.push(Self::rows_kernel("add_norm", n, arguments));
+            let (x, y) = (b.normed2.address, b.gate_up.address);
+            ops.push(forward(self, "gateup.fwd", at.gate_up, x, y, d, 2 * ff)?);
+            let (x, y, vectors) = (self.layer(layer).gate_up.address, self.layer(layer).activated.address, n * ff / 8);
+            ops.push(Op::kernel("swiglu_fwd", vectors, 256, 256, vec![Address(x), Address(y), Int(vectors as i32)]));
+            let branch = self.branch.address;
+            ops.push(forward(self, "down.fwd", at.down, y, branch, ff, d)?);
+        }
+        Ok(ops)
+    }
+
+    /// Attention of a block over the batch itself.
+    pub(super) fn flat_attention(&self, layer: usize, extent: Extent) -> Op {
+        let b = self.layer(layer);
+        Op::Kernel {
+            name: "attention_fwd",
+            grid: ((extent.n_tiles * self.config.n_heads) as u32, 1),
+            block: 128,
+            shared: self.attention_shared(0),
+            arguments: vec![
+                Address(b.qk.address),
+                Address(b.qkv.address),
+                self.field(self.fields.tiles),
+                self.field(self.fields.stats),
+                self.counts(),
+                self.field(self.fields.prefix_end),
+                self.field(self.fields.branch_start),
+                Address(b.attended.address),
+                Address(b.lse.address),
+                Int(extent.n_tokens as i32),
+                self.score_scale(),
+            ],
+        }
+    }
+
+    /// The last norm at the wanted rows.
+    pub(super) fn last_norm(&self, side: Side, extent: Extent) -> Op {
+        let [sum, normed, rstd] = &self.last;
+        let arguments = vec![
+            Address(self.layer(self.config.n_layers - 1).x2.address),
+            Address(self.branch.address),
+            side.gain(self.offsets.norm),
+            self.field(self.fields.rows),
+            self.counts(),
+            Address(sum.address),
+            Address(normed.address),
+            Address(rstd.address),
+            Float(self.config.norm_eps),
+        ];
+        Self::rows_kernel("gather_norm", extent.n_rows, arguments)
+    }
+
+    /// Cross-entropy of the logits at hand, turned into their gradient where asked.
+    pub(super) fn cross_entropy(&self, extent: Extent, gradient: bool) -> Op {
+        // Each warp spreads a row's targets over `vocab` floats of shared memory.
+        let warps = (40 * 1024 / (self.config.vocab * FULL)).clamp(1, 4);
+        Op::Kernel {
+            name: "cross_entropy",
+            grid: (extent.n_rows.div_ceil(warps).max(1) as u32, 1),
+            block: 32 * warps as u32,
+            shared: (warps * self.config.vocab * FULL) as u32,
+            arguments: vec![
+                Address(self.logits.address),
+                self.counts(),
+                self.field(self.fields.weights),
+                self.field(self.fields.target_starts),
+                self.field(self.fields.targets),
+                Address(self.losses.address),
+                Int(extent.n_rows as i32),
+                Int(i32::from(gradient)),
+            ],
+        }
+    }
+}
+
+/// Shapes the kernels are written for.
+fn serves(config: &TransformerConfig) -> Result<(), NetError> {
+    config.validate()?;
+    let fail = |field, value: usize, requirement: &str| {
+        Err(ConfigError { field, value: value.to_string(), requirement: requirement.into() }.into())
+    };
+    if !config.d_model.is_multiple_of(64) {
+        return fail("d_model", config.d_model, "must be a multiple of 64 on the GPU");
+    }
+    if ![32, 64, 128].contains(&config.head_dim()) {
+        return fail("head dimension", config.head_dim(), "must be 32, 64 or 128 on the GPU");
+    }
+    if config.vocab > 16 * 1024 {
+        return fail("vocab", config.vocab, "must be at most 16384 on the GPU");
+    }
+    Ok(())
+}
+
+/// Cosine and sine of every position and frequency.
+pub(super) fn rotation_table(config: &TransformerConfig) -> Vec<[f32; 2]> {
+    let frequencies = config.rotary_frequencies();
+    let angles = (0..MAX_POSITIONS).flat_map(|p| frequencies.iter().map(move |f| p as f32 * f));
+    angles.map(|angle| [angle.cos(), angle.sin()]).collect()
+}

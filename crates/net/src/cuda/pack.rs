@@ -1,0 +1,289 @@
+//! A batch as one block of words, ready for one upload.
+
+use crate::batch::{Batch, LossRows};
+use crate::error::NetError;
+
+/// Rows of an attention tile; `TILE` in `attention.cu`.
+pub(super) const TILE: usize = 64;
+
+/// Words of the header: counts and settings of the step, `C_*` in `prelude.cu`.
+const HEADER: usize = 16;
+
+/// Where each array lies in the block, in words. Arrays start at multiples of 64 words.
+#[derive(Clone, Debug)]
+pub(super) struct Fields {
+    /// Tokens the block has room for.
+    pub(super) max_tokens: usize,
+    /// Rows it has room for.
+    pub(super) max_rows: usize,
+    /// Target entries it has room for.
+    pub(super) max_targets: usize,
+    /// Attention tiles it has room for.
+    pub(super) max_tiles: usize,
+    pub(super) tokens: usize,
+    pub(super) positions: usize,
+    pub(super) prefix_end: usize,
+    pub(super) branch_start: usize,
+    /// Token indices sorted by id, for the gradient of the embedding.
+    pub(super) order: usize,
+    /// First loss row of each token, -1 for none.
+    pub(super) first_row: usize,
+    /// Four words a tile.
+    pub(super) tiles: usize,
+    /// Four words a tile.
+    pub(super) stats: usize,
+    pub(super) rows: usize,
+    /// Next loss row of the same token, -1 for none.
+    pub(super) next_row: usize,
+    pub(super) weights: usize,
+    pub(super) target_starts: usize,
+    /// Id and probability in turn; last, so that an upload stops where they end.
+    pub(super) targets: usize,
+    /// Words of the whole block.
+    pub(super) words: usize,
+}
+
+impl Fields {
+    /// Room for so many tokens, loss rows and target entries.
+    pub(super) fn new(max_tokens: usize, max_rows: usize, max_targets: usize) -> Self {
+        // Sequences are rarely shorter than 8 tokens; a batch of many that are is refused.
+        let max_tiles = max_tokens / TILE + max_tokens / 8 + 2;
+        let mut words = 0usize;
+        let mut take = |n: usize| {
+            let at = words;
+            words += n.next_multiple_of(64);
+            at
+        };
+        take(HEADER);
+        Self {
+            max_tokens,
+            max_rows,
+            max_targets,
+            max_tiles,
+            tokens: take(max_tokens),
+            positions: take(max_tokens),
+            prefix_end: take(max_tokens),
+            branch_start: take(max_tokens),
+            order: take(max_tokens),
+            first_row: take(max_tokens),
+            tiles: take(4 * max_tiles),
+            stats: take(4 * max_tiles),
+            rows: take(max_rows),
+            next_row: take(max_rows),
+            weights: take(max_rows),
+            target_starts: take(max_rows + 1),
+            targets: take(2 * max_targets),
+            words,
+        }
+    }
+
+    /// Writes a batch into `block`, tokens filled up to `n_tokens` with ones that nobody sees.
+    ///
+    /// # Errors
+    /// When it does not fit.
+    pub(super) fn pack(&self, block: &mut [u32], batch: &Batch, rows: &LossRows, job: &Job) -> Result<Packed, NetError> {
+        let (n, n_rows) = (batch.len(), rows.len());
+        let fits = |what, got, room| if got > room { Err(NetError::Length { what, expected: room, got }) } else { Ok(()) };
+        fits("tokens of a batch on the device", n, self.max_tokens.min(job.n_tokens))?;
+        fits("loss rows of a batch on the device", n_rows, self.max_rows)?;
+        fits("targets of a batch on the device", rows.target_ids.len(), self.max_targets)?;
+        if let Some(&position) = batch.positions.iter().find(|position| **position as usize >= job.max_positions) {
+            fits("rotary positions", position as usize + 1, job.max_positions)?;
+        }
+        for (at, values) in [
+            (self.tokens, &batch.tokens),
+            (self.positions, &batch.positions),
+            (self.prefix_end, &batch.prefix_end),
+            (self.branch_start, &batch.branch_start),
+        ] {
+            block[at..at + n].copy_from_slice(values);
+            block[at + n..at + job.n_tokens].fill(0);
+        }
+        if job.gradient {
+            sort_by_id(&batch.tokens, job.n_tokens, &mut block[self.order..self.order + job.n_tokens]);
+        }
+        self.link_rows(block, rows, job.n_tokens);
+        let n_tiles = self.tile(block, batch, job.n_tokens)?;
+        for (row, weight) in rows.weights.iter().enumerate() {
+            block[self.weights + row] = weight.to_bits();
+        }
+        let starts = if rows.target_starts.is_empty() { &[0][..] } else { &rows.target_starts };
+        block[self.target_starts..self.target_starts + starts.len()].copy_from_slice(starts);
+        let entries = rows.target_ids.iter().zip(&rows.target_probs);
+        for (to, (id, prob)) in block[self.targets..].chunks_exact_mut(2).zip(entries) {
+            to[0] = *id;
+            to[1] = prob.to_bits();
+        }
+        let loss_scale = if n_rows == 0 { 0.0 } else { 1.0 / rows.normalizer() };
+        block[..HEADER].fill(0);
+        block[..5].copy_from_slice(&[
+            n as u32,
+            n_rows as u32,
+            n_tiles as u32,
+            job.learning_rate.to_bits(),
+            loss_scale.to_bits(),
+        ]);
+        let words = self.targets + 2 * rows.target_ids.len();
+        Ok(Packed { n_rows, n_tiles, words })
+    }
+
+    /// Lists the rows of each token.
+    fn link_rows(&self, block: &mut [u32], rows: &LossRows, n_tokens: usize) {
+        const NONE: u32 = u32::MAX;
+        block[self.first_row..self.first_row + n_tokens].fill(NONE);
+        for (row, &token) in rows.rows.iter().enumerate() {
+            block[self.rows + row] = token;
+            block[self.next_row + row] = block[self.first_row + token as usize];
+            block[self.first_row + token as usize] = row as u32;
+        }
+    }
+
+    /// Cuts sequences into tiles and sums up what each sees; unused tokens get tiles of length zero.
+    fn tile(&self, block: &mut [u32], batch: &Batch, n_tokens: usize) -> Result<usize, NetError> {
+        let mut n_tiles = 0;
+        let mut put = |block: &mut [u32], tile: [u32; 4], stats: [u32; 4]| {
+            if n_tiles == self.max_tiles {
+                let got = n_tiles + 1;
+                return Err(NetError::Length { what: "attention tiles of a batch on the device", expected: self.max_tiles, got });
+            }
+            block[self.tiles + 4 * n_tiles..][..4].copy_from_slice(&tile);
+            block[self.stats + 4 * n_tiles..][..4].copy_from_slice(&stats);
+            n_tiles += 1;
+            Ok(n_tiles - 1)
+        };
+        for sequence in 0..batch.n_sequences() {
+            let range = batch.sequence(sequence);
+            let len = range.len() as u32;
+            let mut first = None;
+            for begin in range.clone().step_by(TILE) {
+                let end = (begin + TILE).min(range.end);
+                let stats = stats(&batch.prefix_end[begin..end], &batch.branch_start[begin..end]);
+                let tile = [range.start as u32, len, (begin - range.start) as u32, 0];
+                let index = put(block, tile, stats)?;
+                let first = *first.get_or_insert(index);
+                block[self.tiles + 4 * index + 3] = first as u32;
+            }
+        }
+        for begin in (batch.len()..n_tokens).step_by(TILE) {
+            put(block, [begin as u32, 0, 0, (n_tokens - begin).min(TILE) as u32], [0; 4])?;
+        }
+        Ok(n_tiles)
+    }
+}
+
+/// Greatest and least `prefix_end`, least and greatest `branch_start`.
+pub(super) fn stats(prefix_end: &[u32], branch_start: &[u32]) -> [u32; 4] {
+    let (mut out, mut first) = ([0, 0, 0, 0], true);
+    for (&prefix, &branch) in prefix_end.iter().zip(branch_start) {
+        if first {
+            (out, first) = ([prefix, prefix, branch, branch], false);
+        }
+        out = [out[0].max(prefix), out[1].min(prefix), out[2].min(branch), out[3].max(branch)];
+    }
+    out
+}
+
+/// Token indices `0..n`, by id (tokens past the end count as id 0): a counting sort.
+fn sort_by_id(tokens: &[u32], n: usize, order: &mut [u32]) {
+    let n_ids = tokens.iter().max().map_or(1, |id| *id as usize + 1);
+    let mut next = vec![0u32; n_ids + 1];
+    for &id in tokens {
+        next[id as usize + 1] += 1;
+    }
+    next[1] += (n - tokens.len()) as u32;
+    for id in 0..n_ids {
+        next[id + 1] += next[id];
+    }
+    let padding = std::iter::repeat_n(0, n - tokens.len());
+    for (index, id) in tokens.iter().copied().chain(padding).enumerate() {
+        let place = &mut next[id as usize];
+        order[*place as usize] = index as u32;
+        *place += 1;
+    }
+}
+
+/// What a batch is packed for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    /// Tokens the kernels will run over.
+    pub(super) n_tokens: usize,
+    /// Learning rate of the update that follows.
+    pub(super) learning_rate: f32,
+    /// Rows of the table of rotations.
+    pub(super) max_positions: usize,
+    /// A backward pass follows.
+    pub(super) gradient: bool,
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Packed {
+    /// Loss rows.
+    pub(super) n_rows: usize,
+    /// Attention tiles, those of unused tokens included.
+    pub(super) n_tiles: usize,
+    /// Words that have to travel.
+    pub(super) words: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(batch: &Batch, rows: &LossRows, n_tokens: usize) -> (Fields, Vec<u32>, Packed) {
+        let fields = Fields::new(256, 64, 128);
+        let mut block = vec![7; fields.words];
+        let job = Job { n_tokens, learning_rate: 0.5, max_positions: 512, gradient: true };
+        let packed = fields.pack(&mut block, batch, rows, &job).unwrap();
+        (fields, block, packed)
+    }
+
+    #[test]
+    fn tiles_cover_every_token_once() {
+        let mut batch = Batch::default();
+        batch.push_prompted(&[3; 70], 70);
+        batch.push_branch(&[4], 70, 70, 0);
+        batch.push_causal(&[5; 30]);
+        let (fields, block, packed) = packed(&batch, &LossRows::default(), 200);
+        let mut covered = vec![0; 200];
+        for tile in block[fields.tiles..].chunks_exact(4).take(packed.n_tiles) {
+            let (start, len, row) = (tile[0] as usize, tile[1] as usize, tile[2] as usize);
+            let n = if len == 0 { tile[3] as usize } else { (len - row).min(TILE) };
+            covered[start + row..start + row + n].iter_mut().for_each(|c| *c += 1);
+        }
+        assert_eq!(covered, vec![1; 200]);
+        assert_eq!(block[fields.tiles..][..12], [0, 71, 0, 0, 0, 71, 64, 0, 71, 30, 0, 2]);
+        assert_eq!(block[fields.stats..][..12], [70, 70, 0, 0, 70, 70, 0, 70, 0, 0, 0, 0]);
+        assert_eq!(block[..3], [101, 0, packed.n_tiles as u32]);
+    }
+
+    #[test]
+    fn order_sorts_by_id_and_rows_are_linked() {
+        let mut batch = Batch::default();
+        batch.push_causal(&[9, 2, 9, 0, 2]);
+        let mut rows = LossRows::default();
+        rows.push_hard(1, 1.0, 0, 3);
+        rows.push_soft(4, 2.0, 0, &[(1, 0.25), (2, 0.75)]);
+        rows.push_hard(1, 1.0, 0, 5);
+        let (fields, block, packed) = packed(&batch, &rows, 8);
+        assert_eq!(block[fields.order..][..8], [3, 5, 6, 7, 1, 4, 0, 2]);
+        let none = u32::MAX;
+        assert_eq!(block[fields.first_row..][..8], [none, 2, none, none, 1, none, none, none]);
+        assert_eq!(block[fields.next_row..][..3], [none, none, 0]);
+        assert_eq!(block[fields.target_starts..][..4], [0, 1, 3, 4]);
+        assert_eq!(block[fields.targets..][2..4], [1, 0.25f32.to_bits()]);
+        assert_eq!(f32::from_bits(block[4]), 0.25);
+        assert_eq!(packed.words, fields.targets + 8);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let mut batch = Batch::default();
+        batch.push_causal(&[1; 300]);
+        let fields = Fields::new(256, 64, 128);
+        let mut block = vec![0; fields.words];
+        let job = Job { n_tokens: 256, learning_rate: 0.0, max_positions: 512, gradient: true };
+        let error = fields.pack(&mut block, &batch, &LossRows::default(), &job).unwrap_err();
+        assert_eq!(error.to_string(), "tokens of a batch on the device: expected 256 elements, got 300");
+    }
+}
