@@ -6,6 +6,10 @@
 //! gradients of the embedding and of query and key gains, whose last bits depend on the order of atomic additions.
 #![expect(unsafe_code, reason = "the driver's interface is raw pointers; each block says why it is sound")]
 
+use cudarc::{cublaslt, driver, nvrtc};
+
+use crate::error::NetError;
+
 mod backward;
 mod blas;
 pub mod check;
@@ -22,3 +26,51 @@ mod trainer;
 
 pub use decoder::{CudaDecoder, CudaDecoderOptions};
 pub use trainer::{CudaOptions, CudaTrainer};
+
+/// Looks for the libraries that are loaded at run time.
+///
+/// # Errors
+/// Says which is missing, and what to do.
+pub fn available() -> Result<(), NetError> {
+    // SAFETY: these only look for libraries; cudarc panics later when one is missing.
+    let found = unsafe {
+        [driver::sys::is_culib_present(), cublaslt::sys::is_culib_present(), nvrtc::sys::is_culib_present()]
+    };
+    let missing = match found {
+        [false, ..] => {
+            "no CUDA driver: libcuda.so.1 is not found (no NVIDIA GPU, or its driver's folder is not in LD_LIBRARY_PATH)"
+        }
+        [_, false, _] => "libcublasLt is not found; put the folder of CUDA's libraries in LD_LIBRARY_PATH",
+        [_, _, false] => "libnvrtc is not found; put the folder of CUDA's libraries in LD_LIBRARY_PATH",
+        _ => return Ok(()),
+    };
+    Err(NetError::Device(missing.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{OptimizerSettings, TrainState, TransformerConfig, initial_parameters};
+
+    #[test]
+    fn a_missing_library_is_an_error_that_says_so() {
+        let Err(error) = available() else { return };
+        assert!(error.to_string().contains("is not found"), "{error}");
+        let config = TransformerConfig {
+            vocab: 64,
+            d_model: 64,
+            n_layers: 1,
+            n_heads: 2,
+            d_ff: 64,
+            rope_theta: 10_000.0,
+            norm_eps: 1e-5,
+            qk_norm: false,
+            tied: false,
+            init_seed: 1,
+        };
+        let state = TrainState::new(initial_parameters(&config).unwrap());
+        let options = CudaOptions::for_tokens(512);
+        let refused = CudaTrainer::new(config, &OptimizerSettings::default(), &state, &options);
+        assert_eq!(refused.err().map(|error| error.to_string()), Some(error.to_string()));
+    }
+}

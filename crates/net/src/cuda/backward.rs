@@ -70,7 +70,13 @@ impl Gradients {
     }
 
     /// Everything from the gradient of the logits to that of the embedding. With `accumulate` gradients are added to what is there.
-    pub(super) fn backward(&self, net: &mut Network, side: Side, extent: Extent, accumulate: bool) -> Result<Vec<Op>, NetError> {
+    pub(super) fn backward(
+        &self,
+        net: &mut Network,
+        side: Side,
+        extent: Extent,
+        accumulate: bool,
+    ) -> Result<Vec<Op>, NetError> {
         let (n, d, ff, vocab) = (extent.n_tokens, net.config.d_model, net.config.d_ff, net.config.vocab);
         let beta = if accumulate { 1.0 } else { 0.0 };
         let data = |net: &mut Network, name, weight, dy: &Buffer, dx: &Buffer, rows, (input, output)| {
@@ -111,7 +117,12 @@ impl Gradients {
             ops.push(data(net, "gateup.dgrad", at.gate_up, &self.gate_up, &self.normed, n, (d, 2 * ff))?);
             ops.push(weight(net, "gateup.wgrad", normed2, &self.gate_up, at.gate_up, n, (d, 2 * ff))?);
             let b = net.layer(layer);
-            ops.push(self.norm(net, [b.x2.address, side.full + (at.mlp_norm * FULL) as u64, b.rstd2.address], 2 * layer + 1, n));
+            ops.push(self.norm(
+                net,
+                [b.x2.address, side.full + (at.mlp_norm * FULL) as u64, b.rstd2.address],
+                2 * layer + 1,
+                n,
+            ));
             let attended = b.attended.address;
             ops.push(data(net, "out.dgrad", at.output, &self.residual, &self.attended, n, (d, d))?);
             ops.push(weight(net, "out.wgrad", attended, &self.residual, at.output, n, (d, d))?);
@@ -120,7 +131,12 @@ impl Gradients {
             ops.push(data(net, "qkv.dgrad", at.qkv, &self.qkv, &self.normed, n, (d, 3 * d))?);
             ops.push(weight(net, "qkv.wgrad", normed1, &self.qkv, at.qkv, n, (d, 3 * d))?);
             let b = net.layer(layer);
-            ops.push(self.norm(net, [b.x1.address, side.full + (at.attention_norm * FULL) as u64, b.rstd1.address], 2 * layer, n));
+            ops.push(self.norm(
+                net,
+                [b.x1.address, side.full + (at.attention_norm * FULL) as u64, b.rstd1.address],
+                2 * layer,
+                n,
+            ));
         }
         ops.extend(self.ends(net, n, accumulate));
         Ok(ops)
@@ -183,7 +199,8 @@ impl Gradients {
             net.field(net.fields.branch_start),
         ];
         let (out, dout) = (Address(b.attended.address), Address(self.attended.address));
-        let (lse, delta, dqkv) = (Address(b.lse.address), Address(self.delta.address), Address(self.qkv.address));
+        let (lse, delta, dqkv) =
+            (Address(b.lse.address), Address(self.delta.address), Address(self.qkv.address));
         let (n, scale) = (Int(extent.n_tokens as i32), net.score_scale());
         let kernel = |name, words, rest: &[Argument]| Op::Kernel {
             name,
@@ -209,20 +226,21 @@ impl Gradients {
             Int(n as i32),
         ];
         let mut ops = vec![Op::kernel("embed_bwd", n, 8 * 32, 256, arguments)];
-        let reduce = |parts: &Buffer, offsets: &Buffer, n_parts: usize, width: usize, norms: usize| Op::Kernel {
-            name: "gain_reduce",
-            grid: ((width / 32) as u32, norms as u32),
-            block: 1024,
-            shared: 0,
-            arguments: vec![
-                Address(parts.address),
-                Address(self.flat.address),
-                Address(offsets.address),
-                Int(n_parts as i32),
-                Int(width as i32),
-                accumulate,
-            ],
-        };
+        let reduce =
+            |parts: &Buffer, offsets: &Buffer, n_parts: usize, width: usize, norms: usize| Op::Kernel {
+                name: "gain_reduce",
+                grid: ((width / 32) as u32, norms as u32),
+                block: 1024,
+                shared: 0,
+                arguments: vec![
+                    Address(parts.address),
+                    Address(self.flat.address),
+                    Address(offsets.address),
+                    Int(n_parts as i32),
+                    Int(width as i32),
+                    accumulate,
+                ],
+            };
         let layers = net.config.n_layers;
         ops.push(reduce(&self.gain_parts, &self.gain_offsets, net.n_parts(), d, 2 * layers + 1));
         if net.config.qk_norm {

@@ -135,8 +135,11 @@ impl Blas {
     fn candidates(&self, shape: Shape) -> Result<(Plan, Vec<lt::cublasLtMatmulAlgo_t>), NetError> {
         let bf16 = lt::cudaDataType::CUDA_R_16BF;
         let out = if shape.f32_out { lt::cudaDataType::CUDA_R_32F } else { bf16 };
-        let operation = ltr::create_matmul_desc(lt::cublasComputeType_t::CUBLAS_COMPUTE_32F, lt::cudaDataType::CUDA_R_32F)
-            .map_err(failed("matmul descriptor"))?;
+        let operation = ltr::create_matmul_desc(
+            lt::cublasComputeType_t::CUBLAS_COMPUTE_32F,
+            lt::cudaDataType::CUDA_R_32F,
+        )
+        .map_err(failed("matmul descriptor"))?;
         // CUBLAS_OP_N is 0, CUBLAS_OP_T is 1.
         for (attribute, transposed) in [
             (lt::cublasLtMatmulDescAttributes_t::CUBLASLT_MATMUL_DESC_TRANSA, shape.ta),
@@ -144,8 +147,10 @@ impl Blas {
         ] {
             let value = i32::from(transposed);
             // SAFETY: the attribute is four bytes.
-            unsafe { ltr::set_matmul_desc_attribute(operation, attribute, std::ptr::from_ref(&value).cast(), 4) }
-                .map_err(failed("transposition"))?;
+            unsafe {
+                ltr::set_matmul_desc_attribute(operation, attribute, std::ptr::from_ref(&value).cast(), 4)
+            }
+            .map_err(failed("transposition"))?;
         }
         let stored = |rows, columns, transposed| if transposed { (columns, rows) } else { (rows, columns) };
         let a = layout(bf16, stored(shape.m, shape.k, shape.ta), shape.batch)?;
@@ -164,14 +169,28 @@ impl Blas {
             )
             .map_err(failed("workspace limit"))?;
             let mut count = 0;
-            lt::cublasLtMatmulAlgoGetHeuristic(self.handle, operation, a, b, d, d, preference, 16, found.as_mut_ptr(), &mut count)
-                .result()
-                .map_err(|error| NetError::Device(format!("no algorithm for {shape:?}: {error:?}")))?;
+            lt::cublasLtMatmulAlgoGetHeuristic(
+                self.handle,
+                operation,
+                a,
+                b,
+                d,
+                d,
+                preference,
+                16,
+                found.as_mut_ptr(),
+                &mut count,
+            )
+            .result()
+            .map_err(|error| NetError::Device(format!("no algorithm for {shape:?}: {error:?}")))?;
             found.set_len(count as usize);
             ltr::destroy_matmul_pref(preference).map_err(failed("preference"))?;
         }
-        let algorithms: Vec<_> =
-            found.iter().filter(|f| f.state == lt::cublasStatus_t::CUBLAS_STATUS_SUCCESS).map(|f| f.algo).collect();
+        let algorithms: Vec<_> = found
+            .iter()
+            .filter(|f| f.state == lt::cublasStatus_t::CUBLAS_STATUS_SUCCESS)
+            .map(|f| f.algo)
+            .collect();
         let Some(&algorithm) = algorithms.first() else {
             return Err(NetError::Device(format!("no algorithm for {shape:?}")));
         };
@@ -180,8 +199,13 @@ impl Blas {
 }
 
 /// A column-major matrix without gaps.
-fn layout(kind: lt::cudaDataType, (rows, columns): (usize, usize), batch: usize) -> Result<lt::cublasLtMatrixLayout_t, NetError> {
-    let layout = ltr::create_matrix_layout(kind, rows as u64, columns as u64, rows as i64).map_err(failed("matrix layout"))?;
+fn layout(
+    kind: lt::cudaDataType,
+    (rows, columns): (usize, usize),
+    batch: usize,
+) -> Result<lt::cublasLtMatrixLayout_t, NetError> {
+    let layout = ltr::create_matrix_layout(kind, rows as u64, columns as u64, rows as i64)
+        .map_err(failed("matrix layout"))?;
     if batch > 1 {
         let (count, stride) = (batch as i32, (rows * columns) as i64);
         // SAFETY: the attributes are four and eight bytes.
@@ -225,7 +249,10 @@ impl Device {
             plan.microseconds = f64::INFINITY;
             for algorithm in algorithms {
                 // A candidate that fails on this machine is passed over; if all do, the first is kept and reports why when it runs.
-                let Ok(time) = self.time(&|| self.blas.multiply(&plan, &algorithm, &operands, &self.stream)) else { continue };
+                let Ok(time) = self.time(&|| self.blas.multiply(&plan, &algorithm, &operands, &self.stream))
+                else {
+                    continue;
+                };
                 if time < plan.microseconds {
                     (plan.microseconds, plan.algorithm) = (time, algorithm);
                 }
@@ -255,7 +282,12 @@ impl Device {
     }
 
     /// A product of this shape.
-    pub(super) fn product(&mut self, name: &'static str, shape: Shape, operands: Operands) -> Result<Op, NetError> {
+    pub(super) fn product(
+        &mut self,
+        name: &'static str,
+        shape: Shape,
+        operands: Operands,
+    ) -> Result<Op, NetError> {
         Ok(Op::Product { name, plan: self.plan(shape)?, operands })
     }
 }

@@ -12,11 +12,33 @@ mod step;
 
 use std::fmt;
 
+use super::device::Device;
+use super::program::Program;
+use crate::config::TransformerConfig;
+use crate::error::NetError;
+
 pub use batches::{chain_batch, random_batch, star_batch};
 pub use bench::{BenchReport, bench};
 pub use decode::{decoder_against_cpu, evaluations};
 pub use shadow::kernels;
 pub use step::{learning, update_against_cpu};
+
+/// Compiles the kernels for a shape and compute capability 9.0 and says which spill registers; needs NVRTC, but no GPU.
+///
+/// # Errors
+/// When NVRTC is missing or refuses the kernels.
+pub fn compile(config: &TransformerConfig) -> Result<String, NetError> {
+    let program = Program::compile(config, (9, 0))?;
+    Ok(format!("{} bytes, spills: {:?}", program.image.len(), program.spills()))
+}
+
+/// Opens a GPU for a shape and describes it.
+///
+/// # Errors
+/// When a library or the GPU is missing.
+pub fn describe(config: &TransformerConfig) -> Result<String, NetError> {
+    Ok(Device::open(0, config)?.description)
+}
 
 /// One comparison.
 #[derive(Clone, Debug)]
@@ -45,12 +67,13 @@ impl Comparison {
             let difference = f64::from(got) - expected;
             error += difference * difference;
             largest = if difference.is_nan() { f64::NAN } else { largest.max(difference.abs()) };
-            // Written so that NaN counts as bad.
-            if !(difference.abs() <= bound.max(tolerance * 4.0 * expected.abs())) && first_bad.is_none() {
+            let off = difference.is_nan() || difference.abs() > bound.max(tolerance * 4.0 * expected.abs());
+            if off && first_bad.is_none() {
                 first_bad = Some((i, f64::from(got), expected));
             }
         }
-        let relative = if got.len() == expected.len() { (error / square.max(1e-300)).sqrt() } else { f64::NAN };
+        let relative =
+            if got.len() == expected.len() { (error / square.max(1e-300)).sqrt() } else { f64::NAN };
         let relative = if square == 0.0 && error == 0.0 { 0.0 } else { relative };
         Self { name: name.into(), relative, largest, first_bad, tolerance, n: expected.len() }
     }
@@ -70,7 +93,9 @@ impl fmt::Display for Comparison {
             self.name, self.relative, self.tolerance, self.largest, self.n
         )?;
         match self.first_bad {
-            Some((i, got, expected)) if !self.is_ok() => write!(f, "  first at {i}: got {got:.6e}, expected {expected:.6e}"),
+            Some((i, got, expected)) if !self.is_ok() => {
+                write!(f, "  first at {i}: got {got:.6e}, expected {expected:.6e}")
+            }
             _ => Ok(()),
         }
     }

@@ -61,14 +61,22 @@ impl CudaDecoder {
     /// # Errors
     /// When a library or the GPU is missing, the shape is not served on the GPU, the buffer has another length, or memory
     /// runs out.
-    pub fn new(config: &TransformerConfig, parameters: &[f32], options: &CudaDecoderOptions) -> Result<Self, NetError> {
+    pub fn new(
+        config: &TransformerConfig,
+        parameters: &[f32],
+        options: &CudaDecoderOptions,
+    ) -> Result<Self, NetError> {
         let max_tokens = options.max_tokens.next_multiple_of(512);
         let n_pages = options.cache_tokens.div_ceil(TILE);
         // The list of pages takes the place of the targets.
         let fields = Fields::new(max_tokens, options.max_rows.max(64), n_pages.max(64));
         let net = Network::new(options.device, config, fields, false)?;
         if parameters.len() != net.layout.len() {
-            return Err(NetError::Length { what: "parameters", expected: net.layout.len(), got: parameters.len() });
+            return Err(NetError::Length {
+                what: "parameters",
+                expected: net.layout.len(),
+                got: parameters.len(),
+            });
         }
         let full = net.device.upload(parameters)?;
         let half = net.device.zeroed(parameters.len() * HALF)?;
@@ -106,7 +114,13 @@ impl CudaDecoder {
     }
 
     /// Runs the packed batch and reads the logits.
-    fn run(&mut self, packed: Packed, n_tokens: usize, paged: bool, columns: Range<usize>) -> Result<Logits, NetError> {
+    fn run(
+        &mut self,
+        packed: Packed,
+        n_tokens: usize,
+        paged: bool,
+        columns: Range<usize>,
+    ) -> Result<Logits, NetError> {
         let device = &self.net.device;
         device.upload_async(&device.stream, self.net.block.address, &self.words, packed.words)?;
         let extent = self.extent(n_tokens, packed);
@@ -164,7 +178,8 @@ impl CudaDecoder {
             }
             for begin in range.clone().step_by(TILE) {
                 let end = (begin + TILE).min(range.end);
-                let stats = super::pack::stats(&batch.prefix_end[begin..end], &batch.branch_start[begin..end]);
+                let stats =
+                    super::pack::stats(&batch.prefix_end[begin..end], &batch.branch_start[begin..end]);
                 // Two's complement: the session's first token may lie before the batch.
                 let first = (range.start as i32 - cached as i32) as u32;
                 let tile = [first, held.len as u32, (cached + begin - range.start) as u32, n_pages as u32];
@@ -174,7 +189,11 @@ impl CudaDecoder {
             }
             let to = fields.targets + n_pages;
             if n_pages + held.pages.len() > 2 * fields.max_targets {
-                return Err(NetError::Length { what: "pages of a pass", expected: 2 * fields.max_targets, got: n_pages });
+                return Err(NetError::Length {
+                    what: "pages of a pass",
+                    expected: 2 * fields.max_targets,
+                    got: n_pages,
+                });
             }
             block[to..to + held.pages.len()].copy_from_slice(&held.pages);
             n_pages += held.pages.len();
@@ -187,7 +206,11 @@ impl CudaDecoder {
 /// Rounds a size up, so that few graphs are needed: powers of two while small, eighths of the room after.
 fn rounded(n: usize, max: usize) -> usize {
     let eighth = max / 8;
-    let up = if n <= eighth { n.next_power_of_two().clamp(64, eighth.max(64)) } else { n.div_ceil(eighth.max(1)) * eighth.max(1) };
+    let up = if n <= eighth {
+        n.next_power_of_two().clamp(64, eighth.max(64))
+    } else {
+        n.div_ceil(eighth.max(1)) * eighth.max(1)
+    };
     up.min(max)
 }
 
@@ -250,7 +273,11 @@ impl Decoder for CudaDecoder {
         let fork = self.pages.open(len)?;
         let bytes = self.net.config.n_layers * 2 * TILE * self.net.config.d_model * HALF;
         for (from, to) in held.pages.iter().zip(&self.pages.session(fork)?.pages) {
-            self.net.device.copy(self.pool.at(*to as usize, bytes), self.pool.at(*from as usize, bytes), bytes)?;
+            self.net.device.copy(
+                self.pool.at(*to as usize, bytes),
+                self.pool.at(*from as usize, bytes),
+                bytes,
+            )?;
         }
         Ok(fork)
     }
@@ -272,7 +299,11 @@ impl Decoder for CudaDecoder {
 
     fn extend(&mut self, sessions: &[SessionId], batch: &Batch, want: &Want) -> Result<Logits, NetError> {
         if sessions.len() != batch.n_sequences() {
-            return Err(NetError::Length { what: "sessions", expected: batch.n_sequences(), got: sessions.len() });
+            return Err(NetError::Length {
+                what: "sessions",
+                expected: batch.n_sequences(),
+                got: sessions.len(),
+            });
         }
         let mut lengths = HashMap::new();
         for id in sessions {
@@ -283,7 +314,7 @@ impl Decoder for CudaDecoder {
         batch.validate(self.net.config.vocab, |sequence| lengths[&sessions[sequence]])?;
         let columns = want.validate(batch.len(), self.net.config.vocab)?;
         self.net.device.bind()?;
-        let mut run = || {
+        let run = || {
             for (sequence, id) in sessions.iter().enumerate() {
                 self.pages.resize(*id, lengths[id] + batch.sequence(sequence).len())?;
             }
@@ -317,4 +348,3 @@ impl Drop for CudaDecoder {
         let _gone_with_context = self.net.device.bind().and_then(|()| self.net.device.synchronize());
     }
 }
-

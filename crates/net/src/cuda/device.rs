@@ -5,7 +5,6 @@ use std::ffi::c_void;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use cudarc::cublaslt::sys as lt;
 use cudarc::driver::{CudaContext, CudaEvent, CudaFunction, CudaGraph, CudaStream, result, sys};
 use cudarc::nvrtc::Ptx;
 
@@ -44,18 +43,7 @@ unsafe impl Send for Device {}
 impl Device {
     /// Opens GPU `ordinal` and compiles the kernels for a network.
     pub(super) fn open(ordinal: usize, config: &TransformerConfig) -> Result<Self, NetError> {
-        // SAFETY: these only look for libraries; cudarc panics later when one is missing.
-        let (driver, cublas) = unsafe { (sys::is_culib_present(), lt::is_culib_present()) };
-        if !driver {
-            return Err(NetError::Device(
-                "no CUDA driver: libcuda.so.1 is not found (no NVIDIA GPU, or its driver's folder is not in LD_LIBRARY_PATH)".into(),
-            ));
-        }
-        if !cublas {
-            return Err(NetError::Device(
-                "libcublasLt is not found; put the folder of CUDA's libraries in LD_LIBRARY_PATH".into(),
-            ));
-        }
+        super::available()?;
         let context = CudaContext::new(ordinal).map_err(failed("opening the GPU"))?;
         // SAFETY: all buffers are plain allocations ordered by our own events, so cudarc's tracking has nothing to protect, and its
         // events would break graph capture.
@@ -73,19 +61,27 @@ impl Device {
         }
         let program = Program::compile(config, capability)?;
         let (spills, size) = (program.spills(), program.image.len());
-        let module = context.load_module(Ptx::from_binary(program.image)).map_err(failed("loading the kernels"))?;
+        let module =
+            context.load_module(Ptx::from_binary(program.image)).map_err(failed("loading the kernels"))?;
         let mut functions = HashMap::new();
         let mut registers = String::new();
         for name in KERNELS {
-            let function = module.load_function(name).map_err(|error| NetError::Device(format!("kernel {name}: {error:?}")))?;
+            let function = module
+                .load_function(name)
+                .map_err(|error| NetError::Device(format!("kernel {name}: {error:?}")))?;
             registers += &format!(" {name}:{}", function.num_regs().unwrap_or(-1));
             // Blocks may use more than 48 KB of shared memory only after asking for it.
             function
-                .set_attribute(sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, SHARED_LIMIT)
+                .set_attribute(
+                    sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                    SHARED_LIMIT,
+                )
                 .map_err(failed("shared memory"))?;
             functions.insert(name, function);
         }
-        let n_sms = context.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT).unwrap_or(132);
+        let n_sms = context
+            .attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+            .unwrap_or(132);
         let blas = Blas::new(&context)?;
         let description = format!(
             "{} (sm_{}{}, {n_sms} SMs), cublasLt {}, {size} bytes of kernels, spills: {spills:?}\nregisters:{registers}",
@@ -137,22 +133,40 @@ impl Device {
     pub(super) fn read<T: Copy + Default>(&self, address: u64, len: usize) -> Result<Vec<T>, NetError> {
         self.synchronize()?;
         let mut values = vec![T::default(); len];
+        if len == 0 {
+            return Ok(values);
+        }
         // SAFETY: callers pass an address inside a buffer of theirs that holds `len` values.
         unsafe { result::memcpy_dtoh_sync(&mut values, address) }.map_err(failed("copy from the device"))?;
         Ok(values)
     }
 
     /// Copies pinned words to the device on a stream, without waiting.
-    pub(super) fn upload_async(&self, stream: &CudaStream, to: u64, from: &Pinned, words: usize) -> Result<(), NetError> {
+    pub(super) fn upload_async(
+        &self,
+        stream: &CudaStream,
+        to: u64,
+        from: &Pinned,
+        words: usize,
+    ) -> Result<(), NetError> {
         // SAFETY: pinned memory outlives the copy: its owner waits for the copy's event before it writes or drops it.
-        unsafe { result::memcpy_htod_async(to, &from.words()[..words], stream.cu_stream()) }.map_err(failed("upload"))
+        unsafe { result::memcpy_htod_async(to, &from.words()[..words], stream.cu_stream()) }
+            .map_err(failed("upload"))
     }
 
     /// Copies words from the device to pinned memory on the main stream, without waiting.
-    pub(super) fn download_async(&self, to: &mut Pinned, at: usize, from: u64, words: usize) -> Result<(), NetError> {
+    pub(super) fn download_async(
+        &self,
+        to: &mut Pinned,
+        at: usize,
+        from: u64,
+        words: usize,
+    ) -> Result<(), NetError> {
         // SAFETY: as for `upload_async`.
-        unsafe { result::memcpy_dtoh_async(&mut to.words_mut()[at..at + words], from, self.stream.cu_stream()) }
-            .map_err(failed("download"))
+        unsafe {
+            result::memcpy_dtoh_async(&mut to.words_mut()[at..at + words], from, self.stream.cu_stream())
+        }
+        .map_err(failed("download"))
     }
 
     /// Copies within the device on the main stream.
@@ -163,7 +177,11 @@ impl Device {
 
     /// An event; `timed` ones can be compared.
     pub(super) fn event(&self, timed: bool) -> Result<CudaEvent, NetError> {
-        let flags = if timed { sys::CUevent_flags::CU_EVENT_DEFAULT } else { sys::CUevent_flags::CU_EVENT_DISABLE_TIMING };
+        let flags = if timed {
+            sys::CUevent_flags::CU_EVENT_DEFAULT
+        } else {
+            sys::CUevent_flags::CU_EVENT_DISABLE_TIMING
+        };
         self.context.new_event(Some(flags)).map_err(failed("event"))
     }
 
@@ -171,7 +189,8 @@ impl Device {
     pub(super) fn run(&self, op: &Op) -> Result<(), NetError> {
         match op {
             Op::Kernel { name, grid, block, shared, arguments } => {
-                let function = self.functions.get(name).ok_or_else(|| NetError::Device(format!("no kernel {name}")))?;
+                let function =
+                    self.functions.get(name).ok_or_else(|| NetError::Device(format!("no kernel {name}")))?;
                 let mut pointers: Vec<*mut c_void> = arguments.iter().map(Argument::pointer).collect();
                 // SAFETY: the arguments have the types and order of the kernel's parameters (checked against the CPU by `cuda_check`), and
                 // point into buffers that the owner of the operation keeps alive.
@@ -190,7 +209,8 @@ impl Device {
             Op::Product { plan, operands, .. } => self.blas.run(*plan, operands, &self.stream),
             Op::Clear { address, bytes } => {
                 // SAFETY: a range inside a live buffer.
-                unsafe { result::memset_d8_async(*address, 0, *bytes, self.stream.cu_stream()) }.map_err(failed("clearing"))
+                unsafe { result::memset_d8_async(*address, 0, *bytes, self.stream.cu_stream()) }
+                    .map_err(failed("clearing"))
             }
         }
     }
@@ -209,7 +229,9 @@ impl Device {
         let recorded = self.run_all(ops);
         let graph = self.stream.end_capture(sys::CUgraphInstantiate_flags(0));
         recorded?;
-        let graph = graph.map_err(failed("end capture"))?.ok_or_else(|| NetError::Device("the captured graph is empty".into()))?;
+        let graph = graph
+            .map_err(failed("end capture"))?
+            .ok_or_else(|| NetError::Device("the captured graph is empty".into()))?;
         graph.upload().map_err(failed("graph upload"))?;
         self.synchronize()?;
         Ok(Graph(graph))

@@ -88,7 +88,12 @@ pub(super) struct Extent {
 
 impl Network {
     /// Allocates everything a pass needs; `training` keeps the activations of every block.
-    pub(super) fn new(ordinal: usize, config: &TransformerConfig, fields: Fields, training: bool) -> Result<Self, NetError> {
+    pub(super) fn new(
+        ordinal: usize,
+        config: &TransformerConfig,
+        fields: Fields,
+        training: bool,
+    ) -> Result<Self, NetError> {
         serves(config)?;
         let layout = Layout::transformer(config)?;
         let offsets = TransformerOffsets::new(config, &layout)?;
@@ -118,7 +123,20 @@ impl Network {
         let logits = device.zeroed(r * config.vocab * if training { HALF } else { FULL })?;
         let (block, branch, losses) = (device.zeroed(fields.words * 4)?, half(d)?, device.zeroed(r * FULL)?);
         let config = config.clone();
-        Ok(Self { device, config, layout, offsets, fields, block, rotations, layers, branch, last, logits, losses })
+        Ok(Self {
+            device,
+            config,
+            layout,
+            offsets,
+            fields,
+            block,
+            rotations,
+            layers,
+            branch,
+            last,
+            logits,
+            losses,
+        })
     }
 
     /// Buffers of a block.
@@ -174,14 +192,18 @@ impl Network {
                 net.device.product(name, Shape::forward(n, input, output), operands)
             };
             let b = self.layer(layer);
-            let outputs = [Address(b.x1.address), Address(b.normed1.address), Address(b.rstd1.address), count, eps];
+            let outputs =
+                [Address(b.x1.address), Address(b.normed1.address), Address(b.rstd1.address), count, eps];
             ops.push(if layer == 0 {
                 let table = Address(side.matrix(self.offsets.embedding));
                 let inputs = [self.field(self.fields.tokens), table, side.gain(at.attention_norm)];
                 Self::rows_kernel("embed_norm", n, [&inputs[..], &outputs].concat())
             } else {
-                let inputs =
-                    [Address(self.layer(layer - 1).x2.address), Address(self.branch.address), side.gain(at.attention_norm)];
+                let inputs = [
+                    Address(self.layer(layer - 1).x2.address),
+                    Address(self.branch.address),
+                    side.gain(at.attention_norm),
+                ];
                 Self::rows_kernel("add_norm", n, [&inputs[..], &outputs].concat())
             });
             let (x, y) = (b.normed1.address, b.qkv.address);
@@ -221,8 +243,15 @@ impl Network {
             ops.push(Self::rows_kernel("add_norm", n, arguments));
             let (x, y) = (b.normed2.address, b.gate_up.address);
             ops.push(forward(self, "gateup.fwd", at.gate_up, x, y, d, 2 * ff)?);
-            let (x, y, vectors) = (self.layer(layer).gate_up.address, self.layer(layer).activated.address, n * ff / 8);
-            ops.push(Op::kernel("swiglu_fwd", vectors, 256, 256, vec![Address(x), Address(y), Int(vectors as i32)]));
+            let (x, y, vectors) =
+                (self.layer(layer).gate_up.address, self.layer(layer).activated.address, n * ff / 8);
+            ops.push(Op::kernel(
+                "swiglu_fwd",
+                vectors,
+                256,
+                256,
+                vec![Address(x), Address(y), Int(vectors as i32)],
+            ));
             let branch = self.branch.address;
             ops.push(forward(self, "down.fwd", at.down, y, branch, ff, d)?);
         }

@@ -99,7 +99,13 @@ impl Argument {
 
 impl Op {
     /// A kernel over `n` items, `per_block` of them a block.
-    pub(super) fn kernel(name: &'static str, n: usize, per_block: usize, block: u32, arguments: Vec<Argument>) -> Self {
+    pub(super) fn kernel(
+        name: &'static str,
+        n: usize,
+        per_block: usize,
+        block: u32,
+        arguments: Vec<Argument>,
+    ) -> Self {
         let grid = (n.div_ceil(per_block).max(1) as u32, 1);
         Self::Kernel { name, grid, block, shared: 0, arguments }
     }

@@ -60,7 +60,11 @@ struct MuonGroup {
 }
 
 impl Optimizer {
-    pub(super) fn new(device: &Device, layout: &Layout, settings: &OptimizerSettings) -> Result<Self, NetError> {
+    pub(super) fn new(
+        device: &Device,
+        layout: &Layout,
+        settings: &OptimizerSettings,
+    ) -> Result<Self, NetError> {
         let len = layout.len();
         let mut codes = vec![0u8; len / ALIGN];
         let mut shapes: BTreeMap<(usize, usize), Vec<i32>> = BTreeMap::new();
@@ -169,15 +173,33 @@ impl Optimizer {
 
     fn to_bf16(&self, from: &Buffer, to: &Buffer) -> Op {
         let groups = self.len / 4;
-        Op::kernel("to_bf16", groups, 256, 256, vec![Address(from.address), Address(to.address), Int(groups as i32)])
+        Op::kernel(
+            "to_bf16",
+            groups,
+            256,
+            256,
+            vec![Address(from.address), Address(to.address), Int(groups as i32)],
+        )
     }
 
     /// The update. `head` is where the counts and settings of the batch lie, `gradient` the flat gradient.
     pub(super) fn update(&self, device: &mut Device, head: u64, gradient: u64) -> Result<Vec<Op>, NetError> {
         let (groups, hyper) = (Int((self.len / 4) as i32), Address(self.hyper.address));
         let mut ops = vec![
-            Op::kernel("square_sum", NORM_PARTS, 1, 256, vec![Address(gradient), Address(self.norm_parts.address), groups]),
-            Op::kernel("tick", 1, 1, 512, vec![hyper, Address(head), Address(self.norm_parts.address), Int(NORM_PARTS as i32)]),
+            Op::kernel(
+                "square_sum",
+                NORM_PARTS,
+                1,
+                256,
+                vec![Address(gradient), Address(self.norm_parts.address), groups],
+            ),
+            Op::kernel(
+                "tick",
+                1,
+                1,
+                512,
+                vec![hyper, Address(head), Address(self.norm_parts.address), Int(NORM_PARTS as i32)],
+            ),
             Op::kernel(
                 "adamw",
                 self.len / 4,
@@ -246,7 +268,11 @@ impl MuonGroup {
         let (g, p) = (self.gram.address, self.poly.address);
         for _ in 0..NEWTON_SCHULZ_ROUNDS {
             ops.push(device.product("muon.gram", gram, Operands::plain(x, x, g))?);
-            ops.push(device.product("muon.poly", square, Operands { a: g, b: g, c: g, d: p, alpha: c, beta: b })?);
+            ops.push(device.product(
+                "muon.poly",
+                square,
+                Operands { a: g, b: g, c: g, d: p, alpha: c, beta: b },
+            )?);
             let (left, right) = if tall { (p, x) } else { (x, p) };
             let operands = Operands { a: left, b: right, c: x, d: next, alpha: 1.0, beta: a };
             ops.push(device.product("muon.step", step, operands)?);
@@ -255,7 +281,10 @@ impl MuonGroup {
         let (master, average) = (Address(optimizer.master.address), Address(optimizer.average.address));
         let working = Address(optimizer.working.address);
         let factor = Float(muon_factor(rows, columns));
-        ops.push(kernel("muon_apply", vec![master, average, working, offsets, Address(x), hyper, len, factor]));
+        ops.push(kernel(
+            "muon_apply",
+            vec![master, average, working, offsets, Address(x), hyper, len, factor],
+        ));
         Ok(ops)
     }
 }
@@ -273,6 +302,11 @@ impl Outcome {
     /// Reads it off the settings and state.
     pub(super) fn read(hyper: &[u32]) -> Self {
         let value = |at: usize| hyper.get(at).map_or(f32::NAN, |bits| f32::from_bits(*bits));
-        Self { step: value(STEP) as u64, norm: value(NORM), clip_scale: value(CLIP_SCALE), applied: value(OK) != 0.0 }
+        Self {
+            step: value(STEP) as u64,
+            norm: value(NORM),
+            clip_scale: value(CLIP_SCALE),
+            applied: value(OK) != 0.0,
+        }
     }
 }

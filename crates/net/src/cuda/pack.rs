@@ -81,13 +81,23 @@ impl Fields {
     ///
     /// # Errors
     /// When it does not fit.
-    pub(super) fn pack(&self, block: &mut [u32], batch: &Batch, rows: &LossRows, job: &Job) -> Result<Packed, NetError> {
+    pub(super) fn pack(
+        &self,
+        block: &mut [u32],
+        batch: &Batch,
+        rows: &LossRows,
+        job: &Job,
+    ) -> Result<Packed, NetError> {
         let (n, n_rows) = (batch.len(), rows.len());
-        let fits = |what, got, room| if got > room { Err(NetError::Length { what, expected: room, got }) } else { Ok(()) };
+        let fits = |what, got, room| {
+            if got > room { Err(NetError::Length { what, expected: room, got }) } else { Ok(()) }
+        };
         fits("tokens of a batch on the device", n, self.max_tokens.min(job.n_tokens))?;
         fits("loss rows of a batch on the device", n_rows, self.max_rows)?;
         fits("targets of a batch on the device", rows.target_ids.len(), self.max_targets)?;
-        if let Some(&position) = batch.positions.iter().find(|position| **position as usize >= job.max_positions) {
+        if let Some(&position) =
+            batch.positions.iter().find(|position| **position as usize >= job.max_positions)
+        {
             fits("rotary positions", position as usize + 1, job.max_positions)?;
         }
         for (at, values) in [
@@ -144,7 +154,11 @@ impl Fields {
         let mut put = |block: &mut [u32], tile: [u32; 4], stats: [u32; 4]| {
             if n_tiles == self.max_tiles {
                 let got = n_tiles + 1;
-                return Err(NetError::Length { what: "attention tiles of a batch on the device", expected: self.max_tiles, got });
+                return Err(NetError::Length {
+                    what: "attention tiles of a batch on the device",
+                    expected: self.max_tiles,
+                    got,
+                });
             }
             block[self.tiles + 4 * n_tiles..][..4].copy_from_slice(&tile);
             block[self.stats + 4 * n_tiles..][..4].copy_from_slice(&stats);

@@ -69,7 +69,10 @@ impl Pages {
         let missing = len.div_ceil(TILE).saturating_sub(held.pages.len());
         if missing > self.free.len() {
             let free = self.free.len() * TILE;
-            return Err(NetError::Device(format!("the cache is full: {} tokens wanted, {free} free", missing * TILE)));
+            return Err(NetError::Device(format!(
+                "the cache is full: {} tokens wanted, {free} free",
+                missing * TILE
+            )));
         }
         held.pages.extend(self.free.drain(self.free.len() - missing..).rev());
         Ok(())

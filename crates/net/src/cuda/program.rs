@@ -63,7 +63,8 @@ impl Program {
                 "libnvrtc is not found; put the folder of CUDA's libraries in LD_LIBRARY_PATH".into(),
             ));
         }
-        let fail = |what: &str, error: nvrtc::NvrtcError| NetError::Device(format!("NVRTC, {what}: {error:?}"));
+        let fail =
+            |what: &str, error: nvrtc::NvrtcError| NetError::Device(format!("NVRTC, {what}: {error:?}"));
         let source = CString::new(SOURCE).map_err(|error| NetError::Device(error.to_string()))?;
         let program =
             nvrtc::create_program(&source, Some(c"mavis.cu")).map_err(|error| fail("create", error))?;

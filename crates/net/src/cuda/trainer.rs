@@ -89,7 +89,8 @@ impl CudaTrainer {
     ) -> Result<Self, NetError> {
         let layout = Layout::transformer(&config)?;
         state.validate(&layout)?;
-        let fields = Fields::new(options.max_tokens.next_multiple_of(512), options.max_rows, options.max_targets);
+        let fields =
+            Fields::new(options.max_tokens.next_multiple_of(512), options.max_rows, options.max_targets);
         let net = Network::new(options.device, &config, fields, true)?;
         let gradients = Gradients::new(&net)?;
         let mut optimizer = Optimizer::new(&net.device, &layout, optimizer)?;
@@ -167,11 +168,15 @@ impl CudaTrainer {
 
     /// Forward pass, head and cross-entropy.
     fn forward(&mut self, side: Side, extent: Extent, gradient: bool) -> Result<Vec<Op>, NetError> {
-        let mut ops = self.net.forward(side, extent, &|net, layer| vec![net.flat_attention(layer, extent)])?;
+        let mut ops =
+            self.net.forward(side, extent, &|net, layer| vec![net.flat_attention(layer, extent)])?;
         ops.push(self.net.last_norm(side, extent));
         let (d, vocab) = (self.net.config.d_model, self.net.config.vocab);
-        let operands =
-            Operands::plain(side.matrix(self.net.offsets.head), self.net.last[1].address, self.net.logits.address);
+        let operands = Operands::plain(
+            side.matrix(self.net.offsets.head),
+            self.net.last[1].address,
+            self.net.logits.address,
+        );
         ops.push(self.net.device.product("head.fwd", Shape::forward(extent.n_rows, d, vocab), operands)?);
         ops.push(self.net.cross_entropy(extent, gradient));
         Ok(ops)
@@ -216,7 +221,8 @@ impl CudaTrainer {
         slot.done.synchronize().map_err(failed("waiting for a step"))?;
         let words = slot.results.words();
         let outcome = Outcome::read(&words[..HYPER]);
-        let losses: Vec<f32> = words[HYPER..HYPER + rows.len()].iter().map(|bits| f32::from_bits(*bits)).collect();
+        let losses: Vec<f32> =
+            words[HYPER..HYPER + rows.len()].iter().map(|bits| f32::from_bits(*bits)).collect();
         let loss = report(&losses, &rows);
         let before = self.step;
         self.step = outcome.step;
@@ -294,7 +300,9 @@ impl Trainer for CudaTrainer {
         self.net.device.bind()?;
         self.drain()?;
         if self.cleared {
-            self.net.device.run(&Op::Clear { address: self.gradients.flat.address, bytes: self.gradients.flat.bytes })?;
+            self.net
+                .device
+                .run(&Op::Clear { address: self.gradients.flat.address, bytes: self.gradients.flat.bytes })?;
         }
         self.net.device.write(self.net.block.at(3, 4), &[settings.learning_rate])?;
         self.start_update()?;
@@ -366,16 +374,19 @@ impl Trainer for CudaTrainer {
         self.drain()?;
         let (_, extent) = self.load(batch, &wanted, 0.0)?;
         let side = self.optimizer.side(&self.net.device, weights)?;
-        let mut ops = self.net.forward(side, extent, &|net, layer| vec![net.flat_attention(layer, extent)])?;
+        let mut ops =
+            self.net.forward(side, extent, &|net, layer| vec![net.flat_attention(layer, extent)])?;
         ops.push(self.net.last_norm(side, extent));
         self.net.device.run_all(&ops)?;
         // The buffer has room for bf16 at training time; here logits are f32, so half the rows go at once.
-        let (d, vocab, chunk) = (self.net.config.d_model, self.net.config.vocab, (self.net.fields.max_rows / 2).max(1));
+        let (d, vocab, chunk) =
+            (self.net.config.d_model, self.net.config.vocab, (self.net.fields.max_rows / 2).max(1));
         let head = side.matrix(self.net.offsets.head);
         let mut values = Vec::with_capacity(rows.len() * vocab);
         for begin in (0..rows.len()).step_by(chunk) {
             let n = chunk.min(rows.len() - begin);
-            let shape = Shape { f32_out: true, ..Shape::forward(n.next_multiple_of(64).min(chunk), d, vocab) };
+            let shape =
+                Shape { f32_out: true, ..Shape::forward(n.next_multiple_of(64).min(chunk), d, vocab) };
             let operands = Operands::plain(head, self.net.last[1].at(begin * d, 2), self.net.logits.address);
             let op = self.net.device.product("head.logits", shape, operands)?;
             self.net.device.run(&op)?;
@@ -420,4 +431,3 @@ impl Drop for CudaTrainer {
         let _gone_with_context = self.net.device.bind().and_then(|()| self.net.device.synchronize());
     }
 }
-

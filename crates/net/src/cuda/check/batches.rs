@@ -72,7 +72,8 @@ pub fn random_batch(n_tokens: usize, longest: usize, vocab: usize, seed: u64) ->
             _ => {
                 batch.begin();
                 for i in 0..len {
-                    let prefix_end = if random.random_bool(0.5) { 0 } else { random.random_range(0..=len as u32) };
+                    let prefix_end =
+                        if random.random_bool(0.5) { 0 } else { random.random_range(0..=len as u32) };
                     let branch_start = random.random_range(0..=i as u32);
                     let id = random.random_range(0..vocab as u32);
                     batch.push(BatchToken { id, position: i as u32, prefix_end, branch_start });

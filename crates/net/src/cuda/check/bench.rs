@@ -46,7 +46,8 @@ pub fn bench(
 ) -> Result<BenchReport, NetError> {
     let begin = Instant::now();
     let state = TrainState::new(initial_parameters(config)?);
-    let mut trainer = CudaTrainer::new(config.clone(), optimizer, &state, &CudaOptions::for_tokens(max_tokens))?;
+    let mut trainer =
+        CudaTrainer::new(config.clone(), optimizer, &state, &CudaOptions::for_tokens(max_tokens))?;
     let settings = StepSettings { learning_rate: 1e-3 };
     let mut first = f32::NAN;
     for (batch, rows) in batches {

@@ -19,7 +19,12 @@ use crate::layout::initial_parameters;
 pub fn decoder_against_cpu(config: &TransformerConfig) -> Result<Vec<Comparison>, NetError> {
     let parameters: Vec<f32> =
         initial_parameters(config)?.iter().map(|x| half::bf16::from_f32(x * 2.0).to_f32()).collect();
-    let options = CudaDecoderOptions { max_tokens: 4096, max_rows: 2048, cache_tokens: 8192, ..CudaDecoderOptions::default() };
+    let options = CudaDecoderOptions {
+        max_tokens: 4096,
+        max_rows: 2048,
+        cache_tokens: 8192,
+        ..CudaDecoderOptions::default()
+    };
     let mut gpu = CudaDecoder::new(config, &parameters, &options)?;
     let mut cpu = CpuDecoder::new(config.clone(), &parameters, Precision::Exact)?;
     let mut comparisons = Vec::new();
@@ -41,10 +46,15 @@ pub fn decoder_against_cpu(config: &TransformerConfig) -> Result<Vec<Comparison>
         batch.push_prompted(&tokens, if i % 2 == 0 { *len } else { 0 });
         ids.push((gpu.open()?, cpu.open()?));
     }
-    let split = |ids: &[(crate::SessionId, crate::SessionId)]| -> (Vec<_>, Vec<_>) { ids.iter().copied().unzip() };
+    let split =
+        |ids: &[(crate::SessionId, crate::SessionId)]| -> (Vec<_>, Vec<_>) { ids.iter().copied().unzip() };
     let (ours, theirs) = split(&ids);
     let want = Want::last(&batch);
-    compare("decoder, prompts", &gpu.extend(&ours, &batch, &want)?.values, &cpu.extend(&theirs, &batch, &want)?.values);
+    compare(
+        "decoder, prompts",
+        &gpu.extend(&ours, &batch, &want)?.values,
+        &cpu.extend(&theirs, &batch, &want)?.values,
+    );
     let mut branches = Batch::default();
     for (i, len) in prompts.iter().enumerate() {
         branches.begin();
@@ -67,7 +77,12 @@ pub fn decoder_against_cpu(config: &TransformerConfig) -> Result<Vec<Comparison>
         let mut next = Batch::default();
         for len in &mut lens {
             next.begin();
-            next.push(crate::BatchToken { id: (step * 5) as u32, position: *len as u32, prefix_end: 0, branch_start: 0 });
+            next.push(crate::BatchToken {
+                id: (step * 5) as u32,
+                position: *len as u32,
+                prefix_end: 0,
+                branch_start: 0,
+            });
             *len += 1;
         }
         let want = Want::last(&next);
@@ -84,7 +99,12 @@ pub fn decoder_against_cpu(config: &TransformerConfig) -> Result<Vec<Comparison>
 /// # Errors
 /// When the device fails.
 pub fn evaluations(config: &TransformerConfig, n: usize, n_passes: usize) -> Result<(f64, f64), NetError> {
-    let options = CudaDecoderOptions { max_tokens: 65_536, max_rows: 32_768, cache_tokens: 4096, ..CudaDecoderOptions::default() };
+    let options = CudaDecoderOptions {
+        max_tokens: 65_536,
+        max_rows: 32_768,
+        cache_tokens: 4096,
+        ..CudaDecoderOptions::default()
+    };
     let mut gpu = CudaDecoder::new(config, &initial_parameters(config)?, &options)?;
     let (all, _) = star_batch(65_536, config.vocab, 1);
     let n = n.min(all.n_sequences());

@@ -58,9 +58,12 @@ impl Head {
 
     /// Probabilities of a query over all keys, and the log-sum-exp in base 2.
     fn probabilities(&self, query: usize) -> (Vec<f64>, f64) {
-        let scores: Vec<f64> = (self.k.iter().enumerate())
-            .map(|(j, k)| if self.sees(query, j) { dot(&self.q[query], k) * self.scale } else { f64::NEG_INFINITY })
-            .collect();
+        let scores: Vec<f64> =
+            (self.k.iter().enumerate())
+                .map(|(j, k)| {
+                    if self.sees(query, j) { dot(&self.q[query], k) * self.scale } else { f64::NEG_INFINITY }
+                })
+                .collect();
         let max = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let sum: f64 = scores.iter().map(|s| (s - max).exp()).sum();
         (scores.iter().map(|s| (s - max).exp() / sum).collect(), (max + sum.ln()) * std::f64::consts::LOG2_E)
@@ -85,16 +88,11 @@ impl Head {
         let mut g = HeadGradient { q: zero(), k: zero(), v: zero() };
         for i in 0..self.q.len() {
             let (p, _) = self.probabilities(i);
-            for j in 0..self.k.len() {
-                if p[j] == 0.0 {
-                    continue;
-                }
-                let ds = p[j] * (dot(&dout[i], &self.v[j]) - delta[i]) * self.scale;
-                for c in 0..self.q[0].len() {
-                    g.v[j][c] += p[j] * dout[i][c];
-                    g.q[i][c] += ds * self.k[j][c];
-                    g.k[j][c] += ds * self.q[i][c];
-                }
+            for (j, p) in p.into_iter().enumerate().filter(|(_, p)| *p > 0.0) {
+                let ds = p * (dot(&dout[i], &self.v[j]) - delta[i]) * self.scale;
+                add(&mut g.v[j], p, &dout[i]);
+                add(&mut g.q[i], ds, &self.k[j]);
+                add(&mut g.k[j], ds, &self.q[i]);
             }
         }
         g
@@ -103,4 +101,9 @@ impl Head {
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// `to += factor * from`.
+fn add(to: &mut [f64], factor: f64, from: &[f64]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to += factor * from);
 }

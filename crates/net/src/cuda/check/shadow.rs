@@ -25,11 +25,17 @@ const HALF_TOLERANCE: f64 = 4e-3;
 ///
 /// # Errors
 /// When the device fails.
-pub fn kernels(config: &TransformerConfig, batch: &Batch, rows: &LossRows) -> Result<Vec<Comparison>, NetError> {
+pub fn kernels(
+    config: &TransformerConfig,
+    batch: &Batch,
+    rows: &LossRows,
+) -> Result<Vec<Comparison>, NetError> {
     let mut parameters = initial_parameters(config)?;
     // Larger than at the start of a run, so that attention is not uniform and gains are not all one.
     let mut random = Xoshiro256PlusPlus::seed_from_u64(11);
-    parameters.iter_mut().for_each(|x| *x = *x * 4.0 + if *x == 1.0 { random.random_range(-3.3..-2.7) } else { 0.0 });
+    parameters
+        .iter_mut()
+        .for_each(|x| *x = *x * 4.0 + if *x == 1.0 { random.random_range(-3.3..-2.7) } else { 0.0 });
     let optimizer = OptimizerSettings { algorithm: Algorithm::Muon, ..OptimizerSettings::default() };
     let options = CudaOptions::for_tokens(batch.len() + 100);
     let mut trainer = CudaTrainer::new(config.clone(), &optimizer, &TrainState::new(parameters), &options)?;
@@ -56,6 +62,9 @@ pub fn kernels(config: &TransformerConfig, batch: &Batch, rows: &LossRows) -> Re
     }
     Ok(order.iter().filter_map(|name| worst.remove(name)).collect())
 }
+
+/// First token and length.
+type Span = (usize, usize);
 
 struct Shadow<'a> {
     net: &'a Network,
@@ -93,21 +102,35 @@ impl Shadow<'_> {
         self.net.config.d_model
     }
 
-    fn product(&mut self, op: &Op, name: &str, plan: usize, operands: &Operands) -> Result<Vec<Comparison>, NetError> {
+    fn product(
+        &mut self,
+        op: &Op,
+        name: &str,
+        plan: usize,
+        operands: &Operands,
+    ) -> Result<Vec<Comparison>, NetError> {
         let device = &self.net.device;
         let Some((s, _)) = device.blas.describe(plan) else { return Ok(Vec::new()) };
         let a = halves(self.net, operands.a, s.m * s.k * s.batch)?;
         let b = halves(self.net, operands.b, s.n * s.k * s.batch)?;
         let size = s.m * s.n * s.batch;
         let read = |address| {
-            if s.f32_out { device.read::<f32>(address, size) } else { halves(self.net, address, size).map(narrow) }
+            if s.f32_out {
+                device.read::<f32>(address, size)
+            } else {
+                halves(self.net, address, size).map(narrow)
+            }
         };
         let c = read(operands.c)?;
         device.run(op)?;
         let d = read(operands.d)?;
         let (mut got, mut expected) = (Vec::new(), Vec::new());
         for _ in 0..512 {
-            let (i, j, t) = (self.random.random_range(0..s.m), self.random.random_range(0..s.n), self.random.random_range(0..s.batch));
+            let (i, j, t) = (
+                self.random.random_range(0..s.m),
+                self.random.random_range(0..s.n),
+                self.random.random_range(0..s.batch),
+            );
             let mut sum = 0.0;
             for k in 0..s.k {
                 let x = a[t * s.m * s.k + if s.ta { k + i * s.k } else { i + k * s.m }];
@@ -126,7 +149,8 @@ impl Shadow<'_> {
         let d = self.d();
         let gather = name == "gather_norm";
         let (gain, counts) = (a.full(2, d)?, a.counts()?);
-        let (n, eps, out) = if gather { (counts[1] as usize, a.float(8), 5) } else { (a.int(6), a.float(7), 3) };
+        let (n, eps, out) =
+            if gather { (counts[1] as usize, a.float(8), 5) } else { (a.int(6), a.float(7), 3) };
         let n_in = if gather { self.net.fields.max_tokens } else { n };
         let mut sum: Vec<f64> = if name == "embed_norm" {
             let (tokens, table) = (a.ints(0, n)?, a.half(1, self.net.config.vocab * d)?);
@@ -142,19 +166,34 @@ impl Shadow<'_> {
         let got = a.half(out, n * d)?;
         let mut comparisons = vec![Comparison::new(format!("{name} sum"), &narrow(got.clone()), &sum, 2e-3)];
         let scale: Vec<f64> = got.chunks(d).map(|row| rstd(row, eps)).collect();
-        let normed: Vec<f64> =
-            got.chunks(d).zip(&scale).flat_map(|(row, r)| row.iter().zip(&gain).map(|(x, w)| x * r * w).collect::<Vec<_>>()).collect();
-        comparisons.push(Comparison::new(format!("{name} out"), &narrow(a.half(out + 1, n * d)?), &normed, HALF_TOLERANCE));
+        let normed: Vec<f64> = got
+            .chunks(d)
+            .zip(&scale)
+            .flat_map(|(row, r)| row.iter().zip(&gain).map(|(x, w)| x * r * w).collect::<Vec<_>>())
+            .collect();
+        comparisons.push(Comparison::new(
+            format!("{name} out"),
+            &narrow(a.half(out + 1, n * d)?),
+            &normed,
+            HALF_TOLERANCE,
+        ));
         comparisons.push(Comparison::new(format!("{name} rstd"), &a.f32s(out + 2, n)?, &scale, 1e-5));
         Ok(comparisons)
     }
 
-    fn norm_bwd(&self, op: &Op, name: &str, a: &Arguments<'_>, parts: usize) -> Result<Vec<Comparison>, NetError> {
+    fn norm_bwd(
+        &self,
+        op: &Op,
+        name: &str,
+        a: &Arguments<'_>,
+        parts: usize,
+    ) -> Result<Vec<Comparison>, NetError> {
         let d = self.d();
         let scatter = name == "scatter_norm_bwd";
         let (n, res) = if scatter { (a.int(8), 6) } else { (a.int(6), 4) };
         let n_rows = if scatter { a.counts()?[1] as usize } else { n };
-        let (dy, x, gain, r) = (a.half(0, n_rows * d)?, a.half(1, n_rows * d)?, a.full(2, d)?, a.full(3, n_rows)?);
+        let (dy, x, gain, r) =
+            (a.half(0, n_rows * d)?, a.half(1, n_rows * d)?, a.full(2, d)?, a.full(3, n_rows)?);
         let mut dres = if scatter { vec![0.0; n * d] } else { a.half(res, n * d)? };
         let mut dgain = vec![0.0; d];
         let tokens: Vec<usize> = if scatter {
@@ -211,7 +250,9 @@ impl Shadow<'_> {
         let n = a.int(2) * 8 / ff;
         let gu = a.half(0, n * 2 * ff)?;
         let expected: Vec<f64> = (gu.chunks(2 * ff))
-            .flat_map(|row| (0..ff).map(|c| row[c] / (1.0 + (-row[c]).exp()) * row[ff + c]).collect::<Vec<_>>())
+            .flat_map(|row| {
+                (0..ff).map(|c| row[c] / (1.0 + (-row[c]).exp()) * row[ff + c]).collect::<Vec<_>>()
+            })
             .collect();
         self.net.device.run(op)?;
         Ok(vec![Comparison::new("swiglu_fwd", &narrow(a.half(1, n * ff)?), &expected, HALF_TOLERANCE)])
@@ -238,7 +279,11 @@ impl Shadow<'_> {
         let (d, n, hd, eps) = (self.d(), a.int(6), self.net.config.head_dim(), a.float(7));
         let (qkv, positions) = (a.half(0, n * 3 * d)?, a.ints(2, n)?);
         let table = crate::cuda::network::rotation_table(&self.net.config);
-        let gains = if self.net.config.qk_norm { [a.full(3, hd)?, a.full(4, hd)?] } else { [vec![1.0; hd], vec![1.0; hd]] };
+        let gains = if self.net.config.qk_norm {
+            [a.full(3, hd)?, a.full(4, hd)?]
+        } else {
+            [vec![1.0; hd], vec![1.0; hd]]
+        };
         let mut expected = Vec::with_capacity(n * 2 * d);
         for token in 0..n {
             for column in (0..2 * d).step_by(hd) {
@@ -253,7 +298,7 @@ impl Shadow<'_> {
     }
 
     /// First token and length of each sequence in the list of tiles, and of each run of unused tokens.
-    fn sequences(&self, a: &Arguments<'_>) -> Result<(Vec<(usize, usize)>, Vec<(usize, usize)>), NetError> {
+    fn sequences(&self, a: &Arguments<'_>) -> Result<[Vec<Span>; 2], NetError> {
         let n_tiles = a.counts()?[2] as usize;
         let tiles = a.ints(2, 4 * n_tiles)?;
         let (mut used, mut unused) = (Vec::new(), Vec::new());
@@ -264,11 +309,18 @@ impl Shadow<'_> {
                 _ => {}
             }
         }
-        Ok((used, unused))
+        Ok([used, unused])
     }
 
     /// One head of one sequence off the device's copies.
-    fn head(&self, qk: &[f64], qkv: &[f64], masks: [&[i32]; 2], (start, len): (usize, usize), head: usize) -> Head {
+    fn head(
+        &self,
+        qk: &[f64],
+        qkv: &[f64],
+        masks: [&[i32]; 2],
+        (start, len): (usize, usize),
+        head: usize,
+    ) -> Head {
         let (d, hd) = (self.d(), self.net.config.head_dim());
         let rows = |from: &[f64], width: usize, column: usize| {
             (start..start + len).map(|t| from[t * width + column..][..hd].to_vec()).collect::<Vec<_>>()
@@ -289,7 +341,7 @@ impl Shadow<'_> {
         self.net.device.run(op)?;
         let (out, lse) = (a.half(7, n * d)?, a.full(8, heads * n)?);
         let (mut got, mut expected, mut got_lse, mut expected_lse) = (vec![], vec![], vec![], vec![]);
-        for &(start, len) in &self.sequences(a)?.0 {
+        for &(start, len) in &self.sequences(a)?[0] {
             for h in 0..heads {
                 let (rows, sums) = self.head(&qk, &qkv, [&pe, &bs], (start, len), h).forward();
                 for (i, row) in rows.iter().enumerate() {
@@ -307,7 +359,8 @@ impl Shadow<'_> {
     }
 
     fn attention_bwd(&self, op: &Op, a: &Arguments<'_>, queries: bool) -> Result<Vec<Comparison>, NetError> {
-        let (d, hd, heads, config) = (self.d(), self.net.config.head_dim(), self.net.config.n_heads, &self.net.config);
+        let (d, hd, heads, config) =
+            (self.d(), self.net.config.head_dim(), self.net.config.n_heads, &self.net.config);
         let (out, dout, delta, dqkv, turn) = if queries { (7, 8, 10, 11, 12) } else { (7, 7, 9, 10, 11) };
         let n = a.int(turn + 1);
         let (qk, qkv, pe, bs) = (a.half(0, n * 2 * d)?, a.half(1, n * 3 * d)?, a.ints(5, n)?, a.ints(6, n)?);
@@ -322,15 +375,19 @@ impl Shadow<'_> {
         let names: &[(&str, usize)] = if queries { &[("dq", 0)] } else { &[("dk", 1), ("dv", 2)] };
         let mut pairs: Vec<(Vec<f32>, Vec<f64>)> = vec![Default::default(); names.len()];
         let (mut got_delta, mut expected_delta) = (vec![], vec![]);
-        let (used, unused) = self.sequences(a)?;
+        let [used, unused] = self.sequences(a)?;
         for &(start, len) in &used {
             for h in 0..heads {
-                let rows = |from: &[f64]| (start..start + len).map(|t| from[t * d + h * hd..][..hd].to_vec()).collect::<Vec<_>>();
+                let rows = |from: &[f64]| {
+                    (start..start + len).map(|t| from[t * d + h * hd..][..hd].to_vec()).collect::<Vec<_>>()
+                };
                 let (o, g) = (rows(&out), rows(&dout));
                 let delta = &delta[h * n + start..][..len];
                 if queries {
                     got_delta.extend(narrow(delta.to_vec()));
-                    expected_delta.extend(o.iter().zip(&g).map(|(o, g)| o.iter().zip(g).map(|(o, g)| o * g).sum::<f64>()));
+                    expected_delta.extend(
+                        o.iter().zip(&g).map(|(o, g)| o.iter().zip(g).map(|(o, g)| o * g).sum::<f64>()),
+                    );
                 }
                 let gradient = self.head(&qk, &qkv, [&pe, &bs], (start, len), h).backward(&g, delta);
                 for ((_, part), (got, expected)) in names.iter().zip(&mut pairs) {
@@ -364,7 +421,9 @@ impl Shadow<'_> {
             }
         }
         let mut comparisons: Vec<Comparison> = (names.iter().zip(&pairs))
-            .map(|((name, _), (got, expected))| Comparison::new(format!("attention_bwd {name}"), got, expected, 1.2e-2))
+            .map(|((name, _), (got, expected))| {
+                Comparison::new(format!("attention_bwd {name}"), got, expected, 1.2e-2)
+            })
             .collect();
         if queries {
             comparisons.push(Comparison::new("attention_bwd delta", &got_delta, &expected_delta, 1e-4));
@@ -372,14 +431,23 @@ impl Shadow<'_> {
         if config.qk_norm {
             let slots = self.net.device.read::<f32>(turn.slots, GAIN_SLOTS * hd)?;
             let got: Vec<f32> = (0..hd).map(|c| slots.iter().skip(c).step_by(hd).sum()).collect();
-            comparisons.push(Comparison::new(format!("attention_bwd {} gain", names[0].0), &got, &dgain, 1.2e-2));
+            comparisons.push(Comparison::new(
+                format!("attention_bwd {} gain", names[0].0),
+                &got,
+                &dgain,
+                1.2e-2,
+            ));
         }
         Ok(comparisons)
     }
 
     fn gain(&self, turn: &Turn) -> Result<Vec<f64>, NetError> {
         let hd = self.net.config.head_dim();
-        if self.net.config.qk_norm { Ok(widen(&self.net.device.read::<f32>(turn.gain, hd)?)) } else { Ok(vec![1.0; hd]) }
+        if self.net.config.qk_norm {
+            Ok(widen(&self.net.device.read::<f32>(turn.gain, hd)?))
+        } else {
+            Ok(vec![1.0; hd])
+        }
     }
 
     fn cross_entropy(&self, op: &Op, a: &Arguments<'_>) -> Result<Vec<Comparison>, NetError> {
@@ -399,9 +467,10 @@ impl Shadow<'_> {
             let max = logits.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let sum: f64 = logits.iter().map(|z| (z - max).exp()).sum();
             let (mut loss, mut mass) = (0.0, 0.0);
-            let entries: Vec<(usize, f64)> = (targets[2 * starts[row] as usize..2 * starts[row + 1] as usize].chunks(2))
-                .map(|e| (e[0] as usize, f64::from(f32::from_bits(e[1] as u32))))
-                .collect();
+            let entries: Vec<(usize, f64)> =
+                (targets[2 * starts[row] as usize..2 * starts[row + 1] as usize].chunks(2))
+                    .map(|e| (e[0] as usize, f64::from(f32::from_bits(e[1] as u32))))
+                    .collect();
             for (id, p) in &entries {
                 loss += p * (max + sum.ln() - logits[*id]);
                 mass += p;

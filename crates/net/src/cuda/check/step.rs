@@ -41,7 +41,12 @@ pub fn update_against_cpu(
     let (ours, theirs) = (gpu.gradient()?, cpu.gradient()?);
     for tensor in gpu.layout().clone().tensors() {
         let range = tensor.range();
-        compare(format!("d {}", tensor.name.trim_start_matches("model.")), &ours[range.clone()], &theirs[range], 4e-2);
+        compare(
+            format!("d {}", tensor.name.trim_start_matches("model.")),
+            &ours[range.clone()],
+            &theirs[range],
+            4e-2,
+        );
     }
     // A second pass adds up.
     gpu.forward_backward(batch, rows)?;
@@ -56,15 +61,18 @@ pub fn update_against_cpu(
         compare(format!("update {round} norm"), &[ours.gradient_norm], &[theirs.gradient_norm], 1e-5);
         compare(format!("update {round} clip"), &[ours.clip_scale], &[theirs.clip_scale], 1e-5);
         let (ours, theirs) = (gpu.state()?, cpu.state()?);
-        let moved = |now: &[f32]| now.iter().zip(&before).map(|(now, before)| now - before).collect::<Vec<_>>();
+        let moved =
+            |now: &[f32]| now.iter().zip(&before).map(|(now, before)| now - before).collect::<Vec<_>>();
         let (by_gpu, by_cpu) = (moved(&ours.parameters), moved(&theirs.parameters));
         for (name, role) in [("matrices", true), ("other tensors", false)] {
             let pick = |values: &[f32]| {
                 let tensors = gpu.net.layout.tensors().iter();
-                let chosen = tensors.filter(|tensor| (tensor.role == crate::layout::TensorRole::Matrix) == role);
+                let chosen =
+                    tensors.filter(|tensor| (tensor.role == crate::layout::TensorRole::Matrix) == role);
                 chosen.flat_map(|tensor| values[tensor.range()].to_vec()).collect::<Vec<_>>()
             };
-            let tolerance = if role && optimizer.algorithm == crate::optimizer::Algorithm::Muon { 3e-2 } else { 1e-3 };
+            let tolerance =
+                if role && optimizer.algorithm == crate::optimizer::Algorithm::Muon { 3e-2 } else { 1e-3 };
             compare(format!("update {round} of {name}"), &pick(&by_gpu), &pick(&by_cpu), tolerance);
         }
         compare(format!("update {round} first moment"), &ours.first_moment, &theirs.first_moment, 1e-5);
