@@ -56,7 +56,8 @@ pub fn tokenizer_config_json() -> String {
 #[must_use]
 pub fn vocabulary_json() -> String {
     let tokens: Vec<&str> = vocabulary().strings().collect();
-    pretty(&json!({ "version": VERSION, "tokens": tokens }))
+    // In the order of their names, so that the file is the same whichever order the JSON library keeps.
+    pretty(&json!({ "tokens": tokens, "version": VERSION }))
 }
 
 fn pretty(value: &Value) -> String {

@@ -1,6 +1,8 @@
 //! Positions and annotations for the tests, all from seeds.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
 
+pub mod games;
+
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::Annotation;
 use rand::{Rng, SeedableRng, seq::IndexedRandom};
