@@ -1,5 +1,6 @@
 //! Positions and annotations for the tests, all from seeds.
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
+#![allow(clippy::unwrap_used, reason = "a test says so by failing")]
 
 pub mod games;
 
