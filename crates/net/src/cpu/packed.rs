@@ -14,7 +14,7 @@ const WIDE: usize = 16;
 /// Rows a tile: with two vectors each that is 12 of the 16 registers.
 const TALL: usize = 6;
 /// Rows from which a narrow panel is widened once instead of at every use.
-const WIDEN_FROM: usize = 2 * TALL;
+const WIDEN_FROM: usize = 5 * TALL;
 
 /// A linear layer without bias, `[outputs, inputs]`, in panels `[panel][input][16]`.
 pub(crate) struct Packed {
@@ -157,10 +157,12 @@ impl Packed {
             lane.iter_mut().zip(scales).for_each(|(x, scale)| *x *= scale);
         }
         let to = &mut out.data[row * out.width + column..][..count];
-        if out.add {
-            to.iter_mut().zip(lane).for_each(|(to, x)| *to += x);
-        } else {
-            to.copy_from_slice(&lane[..count]);
+        // A whole panel has a length the compiler knows, which spares a call for every few values.
+        match (<&mut [f32; WIDE]>::try_from(&mut *to), out.add) {
+            (Ok(to), true) => to.iter_mut().zip(lane).for_each(|(to, x)| *to += x),
+            (Ok(to), false) => *to = lane,
+            (Err(_), true) => to.iter_mut().zip(lane).for_each(|(to, x)| *to += x),
+            (Err(_), false) => to.iter_mut().zip(lane).for_each(|(to, x)| *to = x),
         }
     }
 }
@@ -294,7 +296,7 @@ mod tests {
         let (inputs, outputs) = (24, 88);
         let matrix: Vec<f32> = numbers(inputs * outputs, 1).into_iter().map(round).collect();
         let packed = Packed::new(&matrix, inputs, outputs, precision);
-        for n in [1, 2, 3, 5, 6, 7, 13, 20] {
+        for n in [1, 2, 3, 5, 6, 7, 13, 20, 31] {
             let x = numbers(n * inputs, 2);
             for (first, width) in [(0, outputs), (16, 40)] {
                 let mut y = vec![1.0; n * width];
