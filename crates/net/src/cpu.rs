@@ -2,11 +2,15 @@
 //!
 //! Sums run in a fixed order that does not depend on which thread does what, so the same seed gives the same training run.
 
+mod activation;
 pub(crate) mod attention;
 mod attention_backward;
 mod attention_layer;
 mod backward;
 mod cached_attention;
+mod conv;
+mod conv_net;
+mod conv_pass;
 mod decoder;
 mod forward;
 mod inference;
@@ -23,5 +27,6 @@ mod swiglu;
 mod trainer;
 pub(crate) mod update;
 
+pub use conv_net::CpuConvNet;
 pub use decoder::CpuDecoder;
 pub use trainer::CpuTrainer;

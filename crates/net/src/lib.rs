@@ -9,6 +9,8 @@
 //! with cached keys and values). Both take a [`Batch`]: sequences of unequal length, end to end, with a mask of two integers a token that covers
 //! causal attention, full attention over a prompt, and star branches. [`LossRows`] says which rows are trained and on which distributions.
 //!
+//! Small nets of convolutions and dense layers over boards, [`ConvNetConfig`], use the same buffers and optimizers.
+//!
 //! [`Checkpoint`] goes on with a run exactly where it stopped; [`SmallCheckpoint`] is what ships.
 //!
 //! What the tokens mean is not known here; crate `model` builds batches and reads logits.
@@ -49,6 +51,7 @@ mod batch;
 mod check;
 mod checkpoint;
 mod config;
+mod conv_net;
 pub mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
@@ -66,6 +69,7 @@ pub use checkpoint::{
     Checkpoint, CheckpointError, CheckpointInfo, NetworkConfig, SmallCheckpoint, inspect, read_tensors,
 };
 pub use config::{ConfigError, TransformerConfig};
+pub use conv_net::{ConvLayer, ConvLoss, ConvNetConfig, ConvTargets};
 pub use decoder::{Decoder, Logits, Precision, SessionId, Want};
 pub use error::NetError;
 pub use layout::{

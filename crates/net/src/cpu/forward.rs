@@ -36,17 +36,12 @@ impl<'a> Model<'a> {
     /// The linear layers of a block: query-key-value, output, gate-up, down.
     pub(crate) fn linears(&self) -> [Linear; 4] {
         let (d, ff) = (self.config.d_model, self.config.d_ff);
-        [
-            Linear { inputs: d, outputs: 3 * d },
-            Linear { inputs: d, outputs: d },
-            Linear { inputs: d, outputs: 2 * ff },
-            Linear { inputs: ff, outputs: d },
-        ]
+        [Linear::new(d, 3 * d), Linear::new(d, d), Linear::new(d, 2 * ff), Linear::new(ff, d)]
     }
 
     /// The head.
     pub(crate) fn head(&self) -> Linear {
-        Linear { inputs: self.config.d_model, outputs: self.config.vocab }
+        Linear::new(self.config.d_model, self.config.vocab)
     }
 }
 

@@ -144,15 +144,22 @@ pub(crate) struct Linear {
     pub(crate) inputs: usize,
     /// Width of an output row.
     pub(crate) outputs: usize,
+    /// Who works on it.
+    pub(crate) threads: Threads,
 }
 
 impl Linear {
+    /// A layer whose products use all threads.
+    pub(crate) fn new(inputs: usize, outputs: usize) -> Self {
+        Self { inputs, outputs, threads: Threads::All }
+    }
+
     /// `y = x w^T`, or `y += x w^T`.
     pub(crate) fn forward(self, y: &mut [f32], x: &[f32], w: &[f32], store: Store) {
         let n = x.len() / self.inputs;
         let out = MatMut::new(y, n, self.outputs);
         let w = Mat::new(w, self.outputs, self.inputs);
-        matmul(out, Mat::new(x, n, self.inputs), w.t(), store, Threads::All);
+        matmul(out, Mat::new(x, n, self.inputs), w.t(), store, self.threads);
     }
 
     /// `dx = dy w`, or `dx += dy w`.
@@ -160,7 +167,7 @@ impl Linear {
         let n = dy.len() / self.outputs;
         let out = MatMut::new(dx, n, self.inputs);
         let w = Mat::new(w, self.outputs, self.inputs);
-        matmul(out, Mat::new(dy, n, self.outputs), w, store, Threads::All);
+        matmul(out, Mat::new(dy, n, self.outputs), w, store, self.threads);
     }
 
     /// `dw += dy^T x`.
@@ -168,7 +175,7 @@ impl Linear {
         let n = dy.len() / self.outputs;
         let out = MatMut::new(dw, self.outputs, self.inputs);
         let dy = Mat::new(dy, n, self.outputs);
-        matmul(out, dy.t(), Mat::new(x, n, self.inputs), Store::Add, Threads::All);
+        matmul(out, dy.t(), Mat::new(x, n, self.inputs), Store::Add, self.threads);
     }
 }
 
@@ -204,7 +211,7 @@ mod tests {
         let mut transposed_b = vec![0.0; n * k];
         (0..k * n).for_each(|i| transposed_b[i % n * k + i / n] = b[i]);
         let mut y = vec![9.0; m * n];
-        Linear { inputs: k, outputs: n }.forward(&mut y, &a, &transposed_b, Store::Set);
+        Linear::new(k, n).forward(&mut y, &a, &transposed_b, Store::Set);
         y.iter().zip(&expected).for_each(|(y, e)| assert!((y - e).abs() < 1e-5));
     }
 
@@ -217,7 +224,7 @@ mod tests {
     #[test]
     fn linear_gradients() {
         use crate::check::{Check, numbers};
-        let layer = Linear { inputs: 6, outputs: 5 };
+        let layer = Linear::new(6, 5);
         let (x, w, dy) = (numbers(4 * 6, 1), numbers(30, 2), numbers(20, 3));
         let loss = |x: &[f32], w: &[f32]| {
             let mut y = vec![0.0; 20];

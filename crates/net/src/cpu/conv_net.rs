@@ -1,0 +1,225 @@
+//! A [`ConvNetConfig`] on CPU, for playing and for training.
+
+use std::cell::RefCell;
+
+use rayon::prelude::*;
+
+use super::conv_pass::{ConvMemory, ConvPass, loss_only};
+use super::update::update;
+use crate::conv_net::{ConvNetConfig, ConvTargets, PlacedLayer};
+use crate::error::NetError;
+use crate::layout::Layout;
+use crate::optimizer::OptimizerSettings;
+use crate::trainer::{StepSettings, TrainState, UpdateReport, Weights};
+
+/// Boards that pass through the whole net together on one thread; fixed, so that sums do not depend on the number of threads.
+const BOARDS: usize = 32;
+/// Groups of boards whose gradients are held at once.
+const WAVE: usize = 64;
+
+/// A small net with its optimizer. [`predict`](CpuConvNet::predict) takes `&self`, so many searches may share one net.
+pub struct CpuConvNet {
+    config: ConvNetConfig,
+    layout: Layout,
+    layers: Vec<PlacedLayer>,
+    n_outputs: usize,
+    optimizer: OptimizerSettings,
+    state: TrainState,
+    gradient: Vec<f32>,
+}
+
+thread_local! {
+    static MEMORY: RefCell<ConvMemory> = RefCell::default();
+}
+
+impl CpuConvNet {
+    /// A net that goes on from a state; [`ConvNetConfig::initial_parameters`] and [`TrainState::new`] make a first one.
+    ///
+    /// # Errors
+    /// When the layers do not fit together or the state does not fit them.
+    pub fn new(
+        config: ConvNetConfig,
+        optimizer: OptimizerSettings,
+        state: TrainState,
+    ) -> Result<Self, NetError> {
+        let (layout, layers) = config.place()?;
+        state.validate(&layout)?;
+        let n_outputs = config.n_outputs()?;
+        let gradient = vec![0.0; layout.len()];
+        Ok(Self { config, layout, layers, n_outputs, optimizer, state, gradient })
+    }
+
+    /// The shape.
+    pub fn config(&self) -> &ConvNetConfig {
+        &self.config
+    }
+
+    /// Where each tensor lies in the flat buffers.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Values of an output.
+    pub fn n_outputs(&self) -> usize {
+        self.n_outputs
+    }
+
+    /// Parameters, moments, average and step.
+    pub fn state(&self) -> &TrainState {
+        &self.state
+    }
+
+    /// Continues from a saved state.
+    ///
+    /// # Errors
+    /// When a buffer has another length than the layout.
+    pub fn set_state(&mut self, state: TrainState) -> Result<(), NetError> {
+        state.validate(&self.layout)?;
+        self.state = state;
+        self.gradient.fill(0.0);
+        Ok(())
+    }
+
+    /// The gradient buffer as it stands, for an all-reduce.
+    pub fn gradient_mut(&mut self) -> &mut [f32] {
+        &mut self.gradient
+    }
+
+    /// Outputs `[n, outputs]` of boards `[n, height, width, channels]`.
+    ///
+    /// # Errors
+    /// When the inputs are not a whole number of boards.
+    pub fn predict(&self, inputs: &[f32], weights: Weights) -> Result<Vec<f32>, NetError> {
+        let n = self.n_boards(inputs)?;
+        let size = self.config.n_inputs();
+        let pass = self.pass(weights);
+        let mut out = vec![0.0; n * self.n_outputs];
+        let run = |(out, inputs): (&mut [f32], &[f32])| {
+            with_memory(|memory| out.copy_from_slice(pass.forward(inputs, memory)));
+        };
+        // Small batches are shared evenly; below a few boards another thread would only cost time.
+        let boards = n.div_ceil(rayon::current_num_threads()).clamp(4, BOARDS);
+        if n <= 4 {
+            if n > 0 {
+                run((&mut out, inputs));
+            }
+        } else {
+            let outs = out.par_chunks_mut(boards * self.n_outputs);
+            outs.zip(inputs.par_chunks(boards * size)).for_each(run);
+        }
+        Ok(out)
+    }
+
+    /// The loss without gradient.
+    ///
+    /// # Errors
+    /// When inputs or targets have the wrong length or no weight.
+    pub fn evaluate(
+        &self,
+        inputs: &[f32],
+        targets: ConvTargets<'_>,
+        weights: Weights,
+    ) -> Result<f32, NetError> {
+        let outputs = self.predict(inputs, weights)?;
+        targets.validate(self.n_boards(inputs)?, self.n_outputs)?;
+        let total = loss_only(&outputs, targets, self.n_outputs);
+        Ok((total / targets.normalizer(self.n_outputs).max(f64::MIN_POSITIVE)) as f32)
+    }
+
+    /// Computes the loss and adds its gradient to the gradient buffer, which [`update`](Self::update) clears.
+    ///
+    /// # Errors
+    /// When inputs or targets have the wrong length or no weight, or the loss is not finite: then the gradient is cleared.
+    pub fn forward_backward(&mut self, inputs: &[f32], targets: ConvTargets<'_>) -> Result<f32, NetError> {
+        let n = self.n_boards(inputs)?;
+        targets.validate(n, self.n_outputs)?;
+        if n == 0 {
+            return Ok(0.0);
+        }
+        let normalizer = targets.normalizer(self.n_outputs);
+        let (size, n_outputs) = (self.config.n_inputs(), self.n_outputs);
+        let pass = ConvPass { layers: &self.layers, parameters: &self.state.parameters };
+        let mut total = 0.0;
+        for first in (0..n).step_by(BOARDS * WAVE) {
+            let groups: Vec<usize> = (first..n.min(first + BOARDS * WAVE)).step_by(BOARDS).collect();
+            let parts: Vec<(f64, Vec<f32>)> = groups
+                .into_par_iter()
+                .map(|start| {
+                    let end = n.min(start + BOARDS);
+                    let own = start * n_outputs..end * n_outputs;
+                    let targets = ConvTargets {
+                        values: &targets.values[own.clone()],
+                        weights: &targets.weights[own],
+                        ..targets
+                    };
+                    let mut gradient = vec![0.0; self.gradient.len()];
+                    let mut total = 0.0;
+                    with_memory(|memory| {
+                        pass.forward(&inputs[start * size..end * size], memory);
+                        total = pass.backward(targets, n_outputs, normalizer, memory, &mut gradient);
+                    });
+                    (total, gradient)
+                })
+                .collect();
+            // Summed in order of group, whoever computed it.
+            for (part, gradient) in parts {
+                total += part;
+                self.gradient.iter_mut().zip(&gradient).for_each(|(sum, x)| *sum += x);
+            }
+        }
+        let loss = (total / normalizer) as f32;
+        if loss.is_finite() {
+            return Ok(loss);
+        }
+        self.gradient.fill(0.0);
+        Err(NetError::NotFinite { step: self.state.step, what: "the loss" })
+    }
+
+    /// Clips the gradient, updates parameters and average, and clears the gradient.
+    ///
+    /// # Errors
+    /// [`NetError::NotFinite`] when the gradient norm is not finite: nothing is changed but the gradient, which is cleared.
+    pub fn update(&mut self, settings: &StepSettings) -> Result<UpdateReport, NetError> {
+        update(&mut self.state, &mut self.gradient, &self.layout, &self.optimizer, settings)
+    }
+
+    /// One whole step; returns the loss before it.
+    ///
+    /// # Errors
+    /// As [`forward_backward`](Self::forward_backward) and [`update`](Self::update).
+    pub fn train_step(
+        &mut self,
+        inputs: &[f32],
+        targets: ConvTargets<'_>,
+        settings: &StepSettings,
+    ) -> Result<f32, NetError> {
+        let loss = self.forward_backward(inputs, targets)?;
+        self.update(settings)?;
+        Ok(loss)
+    }
+
+    fn pass(&self, weights: Weights) -> ConvPass<'_> {
+        let parameters = match weights {
+            Weights::Live => &self.state.parameters,
+            Weights::Average => &self.state.average,
+        };
+        ConvPass { layers: &self.layers, parameters }
+    }
+
+    fn n_boards(&self, inputs: &[f32]) -> Result<usize, NetError> {
+        let size = self.config.n_inputs();
+        let n = inputs.len() / size;
+        if n * size == inputs.len() {
+            Ok(n)
+        } else {
+            Err(NetError::Length { what: "inputs", expected: (n + 1) * size, got: inputs.len() })
+        }
+    }
+}
+
+/// The memory of this thread. It is taken out while in use: a thread that waits for others may start another group.
+fn with_memory(run: impl FnOnce(&mut ConvMemory)) {
+    let mut memory = MEMORY.take();
+    run(&mut memory);
+    MEMORY.set(memory);
+}
