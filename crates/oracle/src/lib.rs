@@ -1,8 +1,8 @@
 //! Oracles: the right value of every legal move, or the best there is.
 //!
 //! An [`Oracle`] takes a position and gives a [`Verdict`]: a score and a win probability for each legal move, best
-//! first. Behind the trait stand [`connect4`], an exact solver, and [`engine`], any UCI engine as a child process that is
-//! replaced when it fails. [`pool::evaluate_all`] puts several oracles to work on one stream of positions. Scores and
+//! first. Behind the trait stand [`connect4`], an exact solver; [`othello`], exact near the end of the game; [`togyz`], a
+//! depth-limited search; and [`engine`], any UCI engine as a child process that is replaced when it fails. [`pool::evaluate_all`] puts several oracles to work on one stream of positions. Scores and
 //! their meaning as win probabilities are those of `mavis-lang`, so that what a model learns and what an oracle says
 //! use one scale.
 //!
@@ -24,14 +24,18 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod alphabeta;
 pub mod connect4;
 pub mod engine;
 pub mod gtp;
 mod oracle;
+pub mod othello;
 pub mod pool;
 pub mod process;
+pub mod togyz;
 pub mod uci;
 mod verdict;
 
+pub use alphabeta::Effort;
 pub use oracle::{Identity, Oracle, OracleError};
 pub use verdict::{MoveVerdict, Score, Verdict};
