@@ -2,7 +2,9 @@
 //!
 //! An [`Oracle`] takes a position and gives a [`Verdict`]: a score and a win probability for each legal move, best
 //! first. Behind the trait stand [`connect4`], an exact solver; [`othello`], exact near the end of the game; [`togyz`], a
-//! depth-limited search; and [`engine`], any UCI engine as a child process that is replaced when it fails. [`pool::evaluate_all`] puts several oracles to work on one stream of positions. Scores and
+//! depth-limited search; and [`engine`], any UCI engine as a child process that is replaced when it fails.
+//! [`pool::evaluate_all`] puts several oracles to work on one stream of positions, and [`OracleEvaluator`] gives any of
+//! them the face of an evaluator, for a search with perfect answers. Scores and
 //! their meaning as win probabilities are those of `mavis-lang`, so that what a model learns and what an oracle says
 //! use one scale.
 //!
@@ -27,6 +29,7 @@
 mod alphabeta;
 pub mod connect4;
 pub mod engine;
+mod evaluator;
 pub mod gtp;
 mod oracle;
 pub mod othello;
@@ -37,5 +40,6 @@ pub mod uci;
 mod verdict;
 
 pub use alphabeta::Effort;
+pub use evaluator::OracleEvaluator;
 pub use oracle::{Identity, Oracle, OracleError};
 pub use verdict::{MoveVerdict, Score, Verdict};

@@ -1,0 +1,79 @@
+//! An oracle as an evaluator: perfect answers, or the best there are, for any search.
+
+use crate::{Oracle, OracleError};
+use mavis_eval::{EvalError, Evaluation, Evaluator, MoveValue, Replies, Reply, Request, Value, Verdict};
+use mavis_game::Game as _;
+use mavis_lang::Mistake;
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
+/// Answers requests by asking an oracle, one position after the other, on a thread that may block.
+///
+/// Futures must be polled inside a tokio runtime. A dropped one is not begun, or ends after the position in hand.
+pub struct OracleEvaluator<O> {
+    oracle: Arc<Mutex<O>>,
+    description: String,
+}
+
+impl<O: Oracle + 'static> OracleEvaluator<O> {
+    /// Puts an oracle behind the face of an evaluator.
+    pub fn new(oracle: O) -> Self {
+        let description = oracle.identity().to_string();
+        Self { oracle: Arc::new(Mutex::new(oracle)), description }
+    }
+}
+
+impl<O: Oracle + 'static> Evaluator for OracleEvaluator<O> {
+    fn evaluate(&self, requests: Vec<Request>) -> Replies {
+        let oracle = self.oracle.clone();
+        Box::pin(async move {
+            let wanted = Wanted(Arc::new(AtomicBool::new(true)));
+            let still_wanted = wanted.0.clone();
+            let n_requests = requests.len();
+            let work = move || {
+                let mut oracle = oracle.lock().unwrap_or_else(PoisonError::into_inner);
+                let answers = requests.iter().map_while(|request| {
+                    still_wanted.load(Ordering::Relaxed).then(|| answer(&mut *oracle, request))
+                });
+                answers.collect::<Vec<Reply>>()
+            };
+            tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
+                (0..n_requests).map(|_| Err(EvalError::Failed(error.to_string()))).collect()
+            })
+        })
+    }
+
+    fn describe(&self) -> String {
+        self.description.clone()
+    }
+}
+
+/// Says that an answer is no longer wanted once it is dropped.
+struct Wanted(Arc<AtomicBool>);
+
+impl Drop for Wanted {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+fn answer(oracle: &mut impl Oracle, request: &Request) -> Reply {
+    let Some(state) = request.by_rules() else {
+        let reason = "the move cannot be played in the parent state";
+        return Err(EvalError::hallucination(Mistake::IllegalMove, reason));
+    };
+    let verdict = match state.outcome() {
+        Some(outcome) => Verdict::Ended(outcome),
+        None => {
+            let failed = |error: OracleError| EvalError::Failed(error.to_string());
+            let judged = oracle.evaluate(&state).map_err(failed)?;
+            let value = |mv, win_probability| MoveValue { mv, value: Value::certain(win_probability) };
+            Verdict::Moves(
+                judged.moves.iter().map(|judged| value(judged.mv, judged.win_probability)).collect(),
+            )
+        }
+    };
+    Ok(Evaluation { state, verdict })
+}
