@@ -27,10 +27,12 @@ pub mod numeric;
 mod openings;
 mod pairing;
 mod ratings;
+pub mod report;
 mod results;
 mod runner;
 mod seeds;
 mod sprt;
+mod standings;
 pub mod wire;
 
 pub use adjudication::{ExactJudge, Judges, centipawns};
@@ -43,3 +45,4 @@ pub use ratings::{
 pub use results::{GameResult, Results, Tally};
 pub use runner::{Event, RunError, RunOptions, Stop, Summary, openings, run};
 pub use sprt::{EloScale, Pentanomial, Sprt, SprtConfig, SprtError, Verdict, sprt};
+pub use standings::{Standings, StandingsError, TestHistory, standings};

@@ -6,6 +6,7 @@ mod game;
 mod limits;
 mod pgn;
 mod sections;
+mod standings;
 mod store;
 
 pub use config::{ConfigError, LeagueConfig};
@@ -17,4 +18,5 @@ pub use sections::{
     AdjudicationConfig, DrawRule, EarlyRule, ExactRule, OpeningsConfig, PlayerConfig, RatingsConfig,
     ResignRule, ScheduleConfig, ScheduleKind, SprtSection, ZeroConfig,
 };
+pub use standings::{EstimateJson, FaultJson, PlayerJson, SprtJson, StandingsJson};
 pub use store::{LeagueStore, Session, StoreError, results_of};

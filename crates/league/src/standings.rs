@@ -1,0 +1,182 @@
+//! Where a league stands: ratings, cross table, ends of games; computed anew from the game log at any time.
+
+use crate::numeric::Estimate;
+use crate::pairing::Schedule;
+use crate::ratings::{Anchor, Calibration, CalibrationError, Intervals, RatingError, Ratings, rate};
+use crate::results::{Results, Tally};
+use crate::sprt::{Pentanomial, Sprt, SprtError, Verdict, sprt};
+use crate::wire::{EndKind, LeagueConfig, StoredGame, results_of};
+use std::collections::BTreeMap;
+
+/// Everything a table or report shows.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Standings {
+    /// Title of the league.
+    pub name: String,
+    /// The game with its parameters.
+    pub game: String,
+    /// Games on disk.
+    pub finished: u64,
+    /// Games planned.
+    pub planned: u64,
+    /// Ratings in the order of the configuration.
+    pub ratings: Ratings,
+    /// External ratings in the same order, where some players have a published one.
+    pub external: Option<Vec<Estimate>>,
+    /// Indices of the players, best first.
+    pub order: Vec<usize>,
+    /// `[row][column]`: the row player's tally against the column player.
+    pub cross: Vec<Vec<Tally>>,
+    /// How games ended.
+    pub ends: BTreeMap<EndKind, u64>,
+    /// Games lost by a fault, by player and sort.
+    pub faults: BTreeMap<(String, EndKind), u64>,
+    /// Plies of each game, opening included.
+    pub lengths: Vec<usize>,
+    /// Ratings after growing shares of the games: the number of games and every player's Elo.
+    pub history: Vec<(usize, Vec<f64>)>,
+    /// The sequential test after each pair, if the league has one.
+    pub test: Option<TestHistory>,
+}
+
+/// The course of a sequential test.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TestHistory {
+    /// Where it stands.
+    pub state: Sprt,
+    /// Counts of the pairs behind it.
+    pub pairs: Pentanomial,
+    /// Log likelihood ratio after each pair.
+    pub path: Vec<f64>,
+}
+
+/// A league that cannot be rated.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum StandingsError {
+    /// Results that cannot be rated.
+    #[error(transparent)]
+    Ratings(#[from] RatingError),
+    /// Anchors that fix no scale.
+    #[error(transparent)]
+    Calibration(#[from] CalibrationError),
+    /// A bad sequential test.
+    #[error(transparent)]
+    Sprt(#[from] SprtError),
+}
+
+/// How many points of history a report shows.
+const HISTORY_POINTS: usize = 20;
+
+/// Where the league stands after these games.
+///
+/// # Errors
+/// When the ratings section names no player, or the anchors or the test make no sense.
+pub fn standings(
+    config: &LeagueConfig,
+    games: &[StoredGame],
+    intervals: Intervals,
+) -> Result<Standings, StandingsError> {
+    let names = config.names();
+    let results = results_of(&names, games);
+    let mut settings = config.ratings.config();
+    settings.intervals = intervals;
+    let ratings = rate(&results, &settings)?;
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    order.sort_by(|&a, &b| ratings.players[b].elo.value.total_cmp(&ratings.players[a].elo.value));
+    settings.intervals = Intervals::Sandwich;
+    let history = history(&results, &settings)?;
+    let (ends, faults) = ends(games);
+    Ok(Standings {
+        name: config.name.clone(),
+        game: config.game.clone(),
+        finished: games.len() as u64,
+        planned: Schedule::new(config).n_games(),
+        external: external(config, &ratings)?,
+        order,
+        cross: results.cross_table(),
+        ends,
+        faults,
+        lengths: games.iter().map(|game| game.opening.len() + game.moves.len()).collect(),
+        history,
+        test: test(config, &results)?,
+        ratings,
+    })
+}
+
+fn external(config: &LeagueConfig, ratings: &Ratings) -> Result<Option<Vec<Estimate>>, StandingsError> {
+    let anchors: Vec<Anchor> = config
+        .players
+        .iter()
+        .zip(&ratings.players)
+        .filter_map(|(player, rating)| {
+            player.external.map(|external| Anchor { internal: rating.elo.value, external })
+        })
+        .collect();
+    // Anchors that have not played yet all stand at the same place.
+    let unplayed = ratings.players.iter().all(|rating| rating.tally.n_games() == 0);
+    if anchors.is_empty() || unplayed {
+        return Ok(None);
+    }
+    let calibration = if config.ratings.piecewise {
+        Calibration::piecewise(&anchors)?
+    } else {
+        Calibration::linear(&anchors)?
+    };
+    Ok(Some(ratings.players.iter().map(|rating| calibration.estimate(rating.elo)).collect()))
+}
+
+fn history(
+    results: &Results,
+    settings: &crate::ratings::RatingConfig,
+) -> Result<Vec<(usize, Vec<f64>)>, StandingsError> {
+    let n = results.games.len();
+    let mut history = Vec::new();
+    for k in 1..=HISTORY_POINTS.min(n) {
+        let upto = n * k / HISTORY_POINTS.min(n);
+        let part = Results { players: results.players.clone(), games: results.games[..upto].to_vec() };
+        let ratings = rate(&part, settings)?;
+        history.push((upto, ratings.players.iter().map(|rating| rating.elo.value).collect()));
+    }
+    Ok(history)
+}
+
+type Ends = (BTreeMap<EndKind, u64>, BTreeMap<(String, EndKind), u64>);
+
+fn ends(games: &[StoredGame]) -> Ends {
+    let (mut ends, mut faults) = (BTreeMap::new(), BTreeMap::new());
+    for game in games {
+        *ends.entry(game.end.by).or_default() += 1;
+        if game.end.by.is_fault() {
+            let loser = match game.result {
+                crate::wire::StoredResult::First => &game.second,
+                _ => &game.first,
+            };
+            *faults.entry((loser.clone(), game.end.by)).or_default() += 1;
+        }
+    }
+    (ends, faults)
+}
+
+/// Replays the test pair by pair in the order of the schedule, up to its verdict.
+fn test(config: &LeagueConfig, results: &Results) -> Result<Option<TestHistory>, StandingsError> {
+    let Some(section) = &config.sprt else { return Ok(None) };
+    let settings = section.config()?;
+    let mut pairs = Pentanomial::default();
+    let mut state = sprt(&pairs, &settings)?;
+    let mut path = Vec::new();
+    let mut open: BTreeMap<u64, f64> = BTreeMap::new();
+    for game in &results.games {
+        let Some(points) = game.points_of(0) else { continue };
+        let Some(other) = open.remove(&game.pair) else {
+            open.insert(game.pair, points);
+            continue;
+        };
+        pairs.add(points + other);
+        state = sprt(&pairs, &settings)?;
+        path.push(state.llr);
+        if state.verdict != Verdict::Continue {
+            break;
+        }
+    }
+    Ok(Some(TestHistory { state, pairs, path }))
+}

@@ -1,0 +1,93 @@
+//! Standings of a real league as table, JSON and page.
+
+use mavis_league::wire::{LeagueConfig, LeagueStore, StandingsJson};
+use mavis_league::{Intervals, RunOptions, Standings, report, run, standings};
+use mavis_play::Registry;
+use std::sync::Arc;
+
+fn league(text: &str) -> (LeagueConfig, Standings) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = LeagueConfig::from_toml(text).expect("valid");
+    let registry = Arc::new(Registry::basic());
+    run(&config, folder.path(), folder.path(), &registry, &RunOptions::default(), &mut |_| {}).expect("runs");
+    let (_, games) = LeagueStore::read(folder.path()).expect("readable");
+    let standings = standings(&config, &games, Intervals::Sandwich).expect("rates");
+    (config, standings)
+}
+
+const FOUR: &str = "
+    name = 'Four & <more>'
+    game = 'connect4'
+    seed = 3
+    openings.random_plies = 2
+    schedule.pairs = 20
+    ratings.zero = { player = 'random' }
+    players = [{ player = 'random', external = 1000.0 }, { player = 'lookahead:1' },
+               { player = 'lookahead:2', external = 1500.0 }, { player = 'mcts:sims=60', name = 'tree' }]
+";
+
+#[test]
+fn the_table_has_every_player_once_in_order() {
+    let (_, standings) = league(FOUR);
+    let table = report::table(&standings);
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].contains("External") && lines[0].contains("LOS"), "{table}");
+    let elos: Vec<f64> = lines[1..5]
+        .iter()
+        .map(|line| line.split_whitespace().nth(2).and_then(|elo| elo.parse().ok()).expect("an Elo"))
+        .collect();
+    assert!(elos.windows(2).all(|pair| pair[0] >= pair[1]), "{table}");
+    assert!(elos.contains(&0.0), "the zero is where it was put: {table}");
+    assert!(table.contains("240 of 240 games, first side"), "{table}");
+    let cross = report::cross_table(&standings);
+    assert_eq!(cross.lines().count(), 5);
+    assert!(cross.lines().skip(1).all(|line| line.matches("/40").count() == 3), "{cross}");
+}
+
+#[test]
+fn json_agrees_with_the_standings() {
+    let (_, standings) = league(FOUR);
+    let text = serde_json::to_string(&report::json(&standings)).expect("writes");
+    let read: StandingsJson = serde_json::from_str(&text).expect("reads");
+    assert_eq!((read.finished, read.planned, read.players.len()), (240, 240, 4));
+    assert_eq!(read.players[0].name, standings.ratings.players[standings.order[0]].name);
+    let total: f64 = read.cross.iter().flatten().map(|cell| cell.iter().sum::<f64>()).sum();
+    assert_eq!(total, 480.0);
+    assert!(read.players.iter().all(|player| player.external.is_some()));
+    assert!(read.superiority.iter().flatten().all(|p| (0.0..=1.0).contains(p)));
+}
+
+#[test]
+fn the_page_stands_alone_and_escapes_names() {
+    let (config, standings) = league(FOUR);
+    let page = report::html(&standings, &config).expect("draws");
+    assert!(page.contains("<title>Four &amp; &lt;more&gt;</title>"));
+    assert_eq!(page.matches("<svg").count(), 3);
+    assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
+    assert!(!page.contains("<link") && !page.contains("src="), "no other file is needed");
+    for name in ["random", "lookahead:1", "lookahead:2", "tree"] {
+        assert!(page.contains(name));
+    }
+}
+
+#[test]
+fn an_empty_league_and_a_test_can_be_shown() {
+    let config = LeagueConfig::from_toml(FOUR).expect("valid");
+    let empty = standings(&config, &[], Intervals::Sandwich).expect("rates");
+    assert!(report::table(&empty).contains("0 of 240 games"));
+    assert!(report::html(&empty, &config).expect("draws").contains("has not played"));
+    let (config, standings) = league(
+        "
+        name = 'a test'
+        game = 'connect4'
+        schedule.pairs = 400
+        openings.random_plies = 3
+        sprt = { elo0 = 0.0, elo1 = 80.0, scale = 'normalized' }
+        players = [{ player = 'lookahead:1' }, { player = 'random' }]
+    ",
+    );
+    let test = standings.test.as_ref().expect("a test");
+    assert_eq!(test.path.len() as u64, test.pairs.n_pairs());
+    assert!(report::table(&standings).contains("SPRT: elo1 accepted"), "{}", report::table(&standings));
+    assert!(report::html(&standings, &config).expect("draws").contains("log likelihood ratio"));
+}
