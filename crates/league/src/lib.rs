@@ -1,7 +1,13 @@
 //! Leagues: every claim measured, every game kept.
 //!
-//! Ratings and tests are pure functions of results, so they can be checked by simulation and recomputed from the game
-//! log at any time.
+//! A league is one [`wire::LeagueConfig`]: players, who meets whom ([`Schedule`]), where games start ([`Openings`]), limits
+//! and adjudication. [`run`] plays what is not on disk yet, over worker threads, and puts each game into the folder's log
+//! when it ends; kill it at any moment and run it again. Everything else is a pure function of that log: [`rate`] gives
+//! ratings with intervals that hold, [`sprt`] tests two players, [`standings`] gathers what the [`report`]s show. So
+//! claims can be checked by simulation and recomputed at any time.
+//!
+//! Players come from `play` (one line each, built by its registry); this crate knows none by name. [`metrics`] measures
+//! single answers instead of games.
 //!
 //! ```
 //! use mavis_game::{Outcome, Side};
@@ -23,6 +29,7 @@
 //! ```
 
 mod adjudication;
+pub mod metrics;
 pub mod numeric;
 mod openings;
 mod pairing;

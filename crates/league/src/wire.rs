@@ -4,6 +4,7 @@ mod config;
 mod difference;
 mod game;
 mod limits;
+mod metrics;
 mod pgn;
 mod sections;
 mod standings;
@@ -13,6 +14,7 @@ pub use config::{ConfigError, LeagueConfig};
 pub use difference::{Difference, differences};
 pub use game::{EndKind, StoredEnd, StoredGame, StoredMove, StoredResult};
 pub use limits::LimitsConfig;
+pub use metrics::{BandJson, MetricJson};
 pub use pgn::pgn;
 pub use sections::{
     AdjudicationConfig, DrawRule, EarlyRule, ExactRule, OpeningsConfig, PlayerConfig, RatingsConfig,

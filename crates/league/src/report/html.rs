@@ -57,14 +57,15 @@ const STYLE: &str = "
 @media(prefers-color-scheme:dark){:root{--ink:#e6e8ec;--soft:#9aa;--ground:#15171b;--card:#1e2127;--win:40,190,140;--loss:240,130,60}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.5 system-ui,sans-serif}
-main{max-width:900px;margin:0 auto;padding:2rem 1.25rem 3rem}
+main{max-width:1000px;margin:0 auto;padding:2rem 1.25rem 3rem}
 h1{margin:0;font-size:1.7rem;line-height:1.2}
 h2{margin:2.4rem 0 .6rem;font-size:1.1rem}
 .sub{color:var(--soft);margin:.2rem 0 1.4rem}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:.75rem;margin-bottom:1.6rem}
 .tile{background:var(--card);border-radius:10px;padding:.7rem .9rem}
 .tile b{display:block;font-size:1.3rem;font-variant-numeric:tabular-nums}
-.tile span{color:var(--soft);font-size:.85rem}
+.tile .lead{color:var(--ink);font-size:1.05rem;overflow-wrap:anywhere}
+.tile>span{color:var(--soft);font-size:.85rem}
 .progress{height:4px;border-radius:2px;background:var(--line);margin-top:.4rem;overflow:hidden}
 .progress i{display:block;height:100%;background:rgb(var(--win))}
 .scroll{overflow-x:auto}
@@ -75,7 +76,7 @@ td{text-align:right}
 .name{text-align:left}
 .dot{display:inline-block;width:.65em;height:.65em;border-radius:50%;margin-right:.5em}
 .soft{color:var(--soft)}
-.bar{display:flex;width:110px;height:10px;border-radius:3px;overflow:hidden;margin-left:auto}
+.bar{display:flex;width:84px;height:10px;border-radius:3px;overflow:hidden;margin-left:auto}
 .bar i{display:block}
 .cross td,.cross th{text-align:center;min-width:3.6rem}
 .cross .name{text-align:left}
@@ -110,7 +111,7 @@ fn header(standings: &Standings) -> String {
         let _ = write!(text, "<div class=\"tile\"><b>{value}</b><span>{label}</span></div>");
     };
     if let Some(&best) = standings.order.first() {
-        tile(escape(&ratings.players[best].name), "leads");
+        tile(format!("<span class=\"lead\">{}</span>", escape(&ratings.players[best].name)), "leads");
     }
     let advantage = ratings.first_advantage;
     tile(format!("{:+.0} ±{:.0}", advantage.value, advantage.margin()), "Elo of the first side");

@@ -50,6 +50,12 @@ fn style(size: i32) -> TextStyle<'static> {
     ("sans-serif", size, &INK).into_text_style(&(WIDTH, 100))
 }
 
+/// A label without decimals; every axis here spans many units, or is a log ratio of a few.
+fn whole(x: &f64) -> String {
+    // Plus zero, so that nothing is labeled -0.
+    format!("{:.0}", x.round() + 0.0)
+}
+
 /// A range with a margin on both sides, never empty.
 fn padded(values: impl Iterator<Item = f64> + Clone) -> std::ops::Range<f64> {
     let low = values.clone().filter(|x| x.is_finite()).fold(f64::INFINITY, f64::min);
@@ -72,7 +78,8 @@ macro_rules! mesh {
             .label_style(style(13))
             .x_desc($x)
             .y_desc($y)
-            .x_label_formatter(&|x: &f64| format!("{x:.0}"))
+            .x_label_formatter(&whole)
+            .y_label_formatter(&whole)
             .draw()
             .map_err(drawn)?
     };
@@ -106,6 +113,7 @@ pub(super) fn ratings(standings: &Standings) -> Result<String, PlotError> {
             .axis_style(INK.mix(0.5))
             .label_style(style(13))
             .x_desc("Elo with 95 % interval")
+            .x_label_formatter(&whole)
             .y_labels(0)
             .draw()
             .map_err(drawn)?;
@@ -140,7 +148,7 @@ pub(super) fn history(standings: &Standings) -> Result<String, PlotError> {
             .margin_right(16)
             .margin_top(8)
             .x_label_area_size(36)
-            .y_label_area_size(52)
+            .y_label_area_size(66)
             .build_cartesian_2d(0.0..n_games, range)
             .map_err(drawn)?;
         mesh!(chart, "games", "Elo");
@@ -166,7 +174,7 @@ pub(super) fn lengths(standings: &Standings) -> Result<String, PlotError> {
             .margin_right(16)
             .margin_top(8)
             .x_label_area_size(36)
-            .y_label_area_size(52)
+            .y_label_area_size(66)
             .build_cartesian_2d(0.0..((counts.len()) * step) as f64, 0.0..f64::from(top) * 1.05)
             .map_err(drawn)?;
         mesh!(chart, "plies", "games");
@@ -188,7 +196,7 @@ pub(super) fn test(test: &TestHistory) -> Result<String, PlotError> {
             .margin_right(16)
             .margin_top(8)
             .x_label_area_size(36)
-            .y_label_area_size(52)
+            .y_label_area_size(66)
             .build_cartesian_2d(0.0..n, range)
             .map_err(drawn)?;
         mesh!(chart, "pairs", "log likelihood ratio");

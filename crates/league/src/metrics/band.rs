@@ -1,0 +1,56 @@
+//! Bands of a quantity: puzzle ratings, plies, numbers of legal moves.
+
+/// Half-open intervals between edges.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Bands {
+    edges: Vec<f64>,
+}
+
+impl Bands {
+    /// No bands: everything counts in the whole only.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { edges: Vec::new() }
+    }
+
+    /// Bands between these edges, in rising order; values outside are in none.
+    #[must_use]
+    pub fn between(edges: &[f64]) -> Self {
+        let mut edges = edges.to_vec();
+        edges.sort_by(f64::total_cmp);
+        edges.dedup();
+        Self { edges }
+    }
+
+    /// Bands of one width from `start` to at least `end`.
+    #[must_use]
+    pub fn every(width: f64, start: f64, end: f64) -> Self {
+        let n = (((end - start) / width).ceil().max(1.0)) as usize;
+        Self { edges: (0..=n).map(|k| start + width * k as f64).collect() }
+    }
+
+    /// The number of bands.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.edges.len().saturating_sub(1)
+    }
+
+    /// Whether there is no band.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The band a value lies in.
+    #[must_use]
+    pub fn index(&self, value: f64) -> Option<usize> {
+        let above = self.edges.partition_point(|edge| *edge <= value);
+        (above > 0 && above < self.edges.len()).then(|| above - 1)
+    }
+
+    /// `1000-1200`.
+    #[must_use]
+    pub fn label(&self, band: usize) -> String {
+        format!("{}-{}", self.edges[band], self.edges[band + 1])
+    }
+}

@@ -1,0 +1,201 @@
+//! Metrics on answers whose numbers are known.
+
+use mavis_game::{Game, Move, Position, Rules};
+use mavis_league::metrics::{
+    ActionSample, Bands, LegalitySample, Metric, Puzzle, PuzzleError, PuzzleResult, ScoringSample,
+    SeenSample, SolverSample, actions, calibration, kendall_tau_b, legality, metric_table, metrics_json,
+    puzzles, read_puzzles, scoring, seen, solve_puzzle, solver,
+};
+use mavis_play::{Limit, Lookahead, RandomPlayer};
+
+fn value(metric: &Metric) -> f64 {
+    metric.overall.expect("samples").estimate.value
+}
+
+fn close(got: f64, expected: f64) {
+    assert!((got - expected).abs() < 1e-9, "{got} and {expected}");
+}
+
+#[test]
+fn one_ply_solves_every_mate_in_one_and_nothing_else_by_right() {
+    let twos = read_puzzles(include_str!("data/puzzles.csv")).expect("a good file");
+    assert_eq!(twos.len(), 80);
+    // The last move of a mate in two is a mate in one.
+    let ones: Vec<Puzzle> = twos
+        .iter()
+        .map(|puzzle| {
+            let mut later = puzzle.clone();
+            for mv in later.moves.drain(..2) {
+                later.position.play_unchecked(mv);
+            }
+            later
+        })
+        .collect();
+    let mut player = Lookahead::new(1, 5).expect("one ply");
+    let mut solve = |list: &[Puzzle]| -> Vec<PuzzleResult> {
+        list.iter()
+            .map(|puzzle| solve_puzzle(&mut player, puzzle, &Limit::default()).expect("plays"))
+            .collect()
+    };
+    let results = solve(&twos);
+    assert!(results.iter().all(|result| result.n_moves == 2));
+    assert!(results.iter().filter(|result| result.solved).count() <= 12);
+    let results = solve(&ones);
+    assert!(results.iter().all(|result| result.solved && result.n_moves == 1));
+    let other = results.iter().filter(|result| result.other_mate).count();
+    assert!(other > 0, "some puzzles have more than one mate");
+    let metrics = puzzles(&results);
+    close(value(&metrics[0]), 1.0);
+    close(value(&metrics[1]) + value(&metrics[2]), 1.0);
+    close(value(&metrics[2]), other as f64 / 80.0);
+    let banded: usize = metrics[0].bands.iter().map(|(_, measured)| measured.n).sum();
+    assert_eq!(banded, 80, "every rating lies in a band");
+    let mut random = RandomPlayer::new(1);
+    let solved = twos
+        .iter()
+        .filter(|puzzle| solve_puzzle(&mut random, puzzle, &Limit::default()).expect("plays").solved);
+    assert!(solved.count() < 8);
+}
+
+#[test]
+fn puzzle_files_tell_what_is_wrong() {
+    assert_eq!(read_puzzles("FEN,Rating\n"), Err(PuzzleError::Column("Moves")));
+    let bad = read_puzzles("FEN,Moves\n8/8/8/8/8/8/8/8 w - - 0 1,e2e4 e7e5\n").expect_err("no kings");
+    assert!(bad.to_string().starts_with("line 2: bad chess position"), "{bad}");
+    let start = Position::start(Rules::Chess);
+    let bad = read_puzzles(&format!("FEN,Moves\n{start},e2e5 e7e5\n")).expect_err("illegal");
+    assert!(bad.to_string().contains("illegal move e2e5"), "{bad}");
+}
+
+#[test]
+fn kendall_agrees_with_published_values() {
+    // The example of SciPy's documentation for its tau-b.
+    let pairs = [(12.0, 1.0), (2.0, 4.0), (1.0, 7.0), (12.0, 1.0), (2.0, 0.0)];
+    close(kendall_tau_b(&pairs).expect("varies"), -0.471_404_520_791_031_7);
+    close(kendall_tau_b(&[(1.0, 1.0), (2.0, 2.0), (3.0, 3.0)]).expect("varies"), 1.0);
+    close(kendall_tau_b(&[(1.0, 3.0), (2.0, 2.0), (3.0, 1.0)]).expect("varies"), -1.0);
+    assert_eq!(kendall_tau_b(&[(1.0, 1.0), (1.0, 2.0)]), None);
+}
+
+fn sample(at: f64, chosen: Option<u16>, predicted: &[(u16, f64)]) -> ActionSample {
+    let moves = |list: &[(u16, f64)]| list.iter().map(|&(mv, value)| (Move(mv), value)).collect();
+    let annotated = [(1, 0.8), (2, 0.5), (3, 0.8), (4, 0.1)];
+    ActionSample { at, annotated: moves(&annotated), chosen: chosen.map(Move), predicted: moves(predicted) }
+}
+
+#[test]
+fn actions_are_measured_against_annotations() {
+    let right = sample(3.0, Some(3), &[(1, 0.9), (2, 0.5), (3, 0.8), (4, 0.3)]);
+    let wrong = sample(12.0, Some(2), &[(1, 0.4), (2, 0.5)]);
+    let illegal = sample(13.0, None, &[]);
+    close(right.value_error().expect("predicted"), (0.1 + 0.2) / 4.0);
+    close(right.tau().expect("varies"), 5.0 / (6.0_f64 * 5.0).sqrt());
+    let metrics = actions(&[right, wrong, illegal], &Bands::between(&[0.0, 10.0, 20.0]));
+    close(value(&metrics[0]), 1.0 / 3.0);
+    close(value(&metrics[1]), (0.3 + 0.8) / 3.0);
+    assert_eq!(
+        metrics[0].bands.iter().map(|(label, m)| (label.as_str(), m.n)).collect::<Vec<_>>(),
+        [("0-10", 1), ("10-20", 2)]
+    );
+    assert_eq!(metrics[2].overall.expect("two").n, 2);
+}
+
+#[test]
+fn scoring_compares_in_pairs() {
+    let samples: Vec<ScoringSample> = (0..40)
+        .map(|k| ScoringSample {
+            mean: sample(1.0, Some(if k % 4 == 0 { 2 } else { 1 }), &[(1, 0.7)]),
+            max: sample(1.0, Some(if k % 2 == 0 { 2 } else { 1 }), &[(1, 0.6)]),
+        })
+        .collect();
+    let metrics = scoring(&samples, &Bands::none());
+    close(value(&metrics[0]), 0.75);
+    close(value(&metrics[1]), 0.5);
+    close(value(&metrics[2]), 0.25);
+    let gain = metrics[2].overall.expect("samples").estimate;
+    assert!(gain.low > 0.05 && metrics[2].name.contains("gain"), "{gain:?}");
+    close(value(&metrics[8]), 0.1);
+}
+
+#[test]
+fn legality_has_the_rows_of_table_3() {
+    let good = LegalitySample {
+        at: 20.0,
+        best_legal: Some(true),
+        list: Some([1.0, 0.5, 2.0 / 3.0]),
+        whole: Some(false),
+        next_right: None,
+    };
+    let metrics = legality(&[good, LegalitySample::unparsed(20.0)], &Bands::none());
+    assert_eq!(metrics.len(), 6);
+    for (metric, expected) in metrics.iter().zip([0.5, 0.5, 0.25, 1.0 / 3.0, 0.0, 0.0]) {
+        close(value(metric), expected);
+    }
+    assert_eq!(metrics[5].overall.expect("one was asked").n, 1);
+}
+
+#[test]
+fn legality_takes_the_verdicts_of_the_referee() {
+    use mavis_lang::{Legality, Verdict};
+    let position = Position::start(Rules::Connect4);
+    let legal = position.legal_moves();
+    let verdict = Verdict {
+        mistakes: Vec::new(),
+        legality: Some(Legality::of(&legal, legal.len(), &legal[..6])),
+        tracked_right: None,
+        best_legal: Some(true),
+        next_right: Some(true),
+        end_right: None,
+    };
+    let sample = LegalitySample::of(&verdict, 7.0);
+    let [precision, recall, _] = sample.list.expect("a list");
+    close(precision, 1.0);
+    close(recall, 6.0 / 7.0);
+    assert_eq!((sample.whole, sample.next_right), (Some(false), Some(true)));
+}
+
+#[test]
+fn calibration_finds_a_known_bias() {
+    // Values 0.1 too high in the upper half, right below.
+    let samples: Vec<(f64, f64)> = (0..2000)
+        .map(|k| {
+            let truth = if k % 2 == 0 { 0.25 } else { 0.65 };
+            let shown = if k % 2 == 0 { 0.25 } else { 0.75 };
+            (shown, f64::from(u8::from(((k / 2) as f64 * 0.618).fract() < truth)))
+        })
+        .collect();
+    let found = calibration(&samples, 10).expect("samples");
+    assert_eq!(found.bins.len(), 2);
+    assert!((found.expected_error - 0.05).abs() < 0.01, "{}", found.expected_error);
+    assert!(found.bins[0].actual.covers(found.bins[0].predicted));
+    assert!(!found.bins[1].actual.covers(found.bins[1].predicted));
+    assert!(calibration(&[], 10).is_none());
+    // The ends belong to the outer bins.
+    assert_eq!(calibration(&[(0.0, 0.0), (1.0, 1.0)], 4).expect("samples").bins.len(), 2);
+}
+
+#[test]
+fn solver_and_seen_count_by_band() {
+    let moved = |ply, before, after, could_err| SolverSample { ply, before, after, could_err };
+    let samples = [
+        moved(0, 1.0, 1.0, true),
+        moved(3, 1.0, 0.5, true),
+        moved(5, 0.0, 0.0, false),
+        moved(12, 0.5, 0.0, true),
+    ];
+    let metrics = solver(&samples, &Bands::between(&[0.0, 10.0, 20.0]));
+    close(value(&metrics[0]), 0.5);
+    close(value(&metrics[1]), 1.0 / 3.0);
+    close(value(&metrics[2]), 0.25);
+    let samples: Vec<_> =
+        (1..=40).map(|move_number| SeenSample { move_number, seen: move_number <= 10 }).collect();
+    let metrics = seen(&samples);
+    close(value(&metrics[0]), 0.25);
+    assert_eq!(metrics[0].bands.len(), 8);
+    assert!(metrics[0].bands[..2].iter().all(|(_, measured)| measured.estimate.value == 1.0));
+    let table = metric_table(&metrics);
+    assert!(table.lines().count() == 10 && table.contains("1-6"), "{table}");
+    let json = serde_json::to_value(metrics_json(&metrics)).expect("writes");
+    assert_eq!(json[0]["n"], 40);
+    assert_eq!(json[0]["bands"][0]["band"], "1-6");
+}
