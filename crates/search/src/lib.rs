@@ -1,8 +1,16 @@
 //! Tree searches: they decide what to look at next and never print, read files or know what a model is.
 //!
-//! [`rollout`] is the plain baseline: UCT with a uniform prior and random games to the end. It needs only the rules of
-//! [`mavis_game`]. Every search stops by its own budget, by a deadline or by a [`Cancel`] token ([`Stop`]), and with
-//! the same seed and no deadline it gives the same answer.
+//! - [`mcts`]: the search of paper 001 over any [`mavis_eval::Evaluator`], synchronous or with many evaluations in
+//!   flight, by the rules or by the evaluator's own word on them.
+//! - [`rollout`]: the plain baseline, UCT with a uniform prior and random games to the end; it needs only the rules.
+//! - [`beam`]: the beam search of paper 004, which says what it needs and is fed.
+//! - [`minimax`]: minimax trees over any evaluator, from which traces of internal search are made.
+//! - [`wire`]: search trees as data: saved, loaded, compared, drawn.
+//! - [`knob`]: settings as one table of rows, from which structs, specs, options and help come.
+//!
+//! The step of every search is plain code, only its edges are asynchronous. Every search stops by its own budget, by a
+//! deadline or by a [`Cancel`] token ([`Stop`]), and with the same seed and no deadline it gives the same answer.
+//! `docs/search.md` explains each knob.
 //!
 //! ```
 //! use mavis_game::{Game, Position, Rules};

@@ -162,6 +162,19 @@ impl SavedTree {
             if saved.moves.is_empty() || saved.moves.len() > usize::from(u16::MAX) {
                 return broken("it has no moves, or too many");
             }
+            // Counts are added and numbers compared: neither may run over.
+            let numbers = |entry: &SavedMove| {
+                [entry.prior, entry.model_value, entry.value.unwrap_or(0.0)]
+                    .iter()
+                    .all(|number| number.is_finite())
+            };
+            let n_visits: u64 = saved.moves.iter().map(|entry| u64::from(entry.visits)).sum();
+            if !saved.moves.iter().all(numbers)
+                || !saved.sum.is_finite()
+                || n_visits > u64::from(u32::MAX / 2)
+            {
+                return broken("one of its numbers is out of range");
+            }
             for child in saved.moves.iter().filter_map(|entry| entry.child) {
                 match parents.get_mut(child as usize) {
                     Some(n_parents) if child as usize > node => *n_parents += 1,

@@ -77,6 +77,10 @@ fn what_is_no_tree_is_refused() {
     future.version = 9;
     assert!(matches!(SavedTree::from_json(&future.to_json().unwrap()), Err(TreeError::Version { found: 9 })));
     assert!(matches!(SavedTree::from_json("{\"nodes\":[]}"), Err(TreeError::Json(_))));
+    let mut illegal = good.clone();
+    illegal.nodes[1].moves[0].code = 77;
+    let restored = Search::restore(&illegal, Arc::new(Scripted::new(1)), Settings::default());
+    assert!(matches!(restored.err(), Some(TreeError::Broken { node: 1, .. })));
     let mut elsewhere = good;
     elsewhere.position = "nowhere".to_owned();
     let restored = Search::restore(&elsewhere, Arc::new(Scripted::new(1)), Settings::default());

@@ -26,9 +26,17 @@ pub(crate) struct Drive<'a, W> {
     pub(crate) evaluator: &'a dyn Evaluator,
     pub(crate) settings: &'a Settings,
     pub(crate) counts: Counts,
-    pub(crate) root_evaluation: &'a mut Option<Evaluation>,
+    root: Root<'a>,
     flights: Flights,
     moves: Vec<(Move, f32)>,
+}
+
+/// What belongs to the root of a search beyond its tree.
+pub(crate) struct Root<'a> {
+    /// Where the evaluator's answer goes.
+    pub(crate) evaluation: &'a mut Option<Evaluation>,
+    /// The only moves to look at; `None` means all.
+    pub(crate) restriction: Option<&'a [Move]>,
 }
 
 impl<'a, W: Asked> Drive<'a, W> {
@@ -36,18 +44,10 @@ impl<'a, W: Asked> Drive<'a, W> {
         simulator: &'a mut Simulator<W>,
         evaluator: &'a dyn Evaluator,
         settings: &'a Settings,
-        root_evaluation: &'a mut Option<Evaluation>,
+        root: Root<'a>,
     ) -> Self {
         let flights = Flights { queue: VecDeque::new(), in_order: settings.deterministic };
-        Self {
-            simulator,
-            evaluator,
-            settings,
-            counts: Counts::default(),
-            root_evaluation,
-            flights,
-            moves: Vec::new(),
-        }
+        Self { simulator, evaluator, settings, counts: Counts::default(), root, flights, moves: Vec::new() }
     }
 
     /// Runs until a limit is reached; `progress` is called whenever the number of simulations has doubled.
@@ -101,9 +101,15 @@ impl<'a, W: Asked> Drive<'a, W> {
         });
         match read {
             Ok((evaluation, None)) => {
+                if let Some(allowed) = self.root.restriction {
+                    self.moves.retain(|(mv, _)| allowed.contains(mv));
+                }
+                if self.moves.is_empty() {
+                    return Some(Stopped::NoRoot);
+                }
                 self.simulator.expand_root(&self.moves);
                 self.simulator.world.keep(NodeIdx::ROOT, &evaluation);
-                *self.root_evaluation = Some(evaluation);
+                *self.root.evaluation = Some(evaluation);
                 None
             }
             // The caller made sure that the game is not over: an evaluator that says so is wrong.

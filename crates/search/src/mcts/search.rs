@@ -2,7 +2,7 @@
 
 use super::{
     RefereeReport, Report, Settings, Stopped, WorldModel,
-    drive::{Drive, report},
+    drive::{Drive, Root, report},
     report::Counts,
     simulator::Simulator,
     tree::{NodeIdx, Tree},
@@ -20,6 +20,8 @@ pub struct Search {
     position: Position,
     grower: Grower,
     root_evaluation: Option<Evaluation>,
+    /// The only root moves to look at; `None` means all.
+    restriction: Option<Vec<Move>>,
     /// Set once the position has moved on, so that the kept root gets noise of its own.
     noise_due: bool,
 }
@@ -43,7 +45,15 @@ impl Search {
     #[must_use]
     pub fn new(position: Position, evaluator: Arc<dyn Evaluator>, settings: Settings) -> Self {
         let grower = Grower::new(&position, &settings);
-        Self { evaluator, settings, position, grower, root_evaluation: None, noise_due: false }
+        Self {
+            evaluator,
+            settings,
+            position,
+            grower,
+            root_evaluation: None,
+            restriction: None,
+            noise_due: false,
+        }
     }
 
     /// The position at the root.
@@ -56,6 +66,33 @@ impl Search {
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Goes on with other settings. The tree is kept unless it was grown under another notion of values or of the world.
+    pub fn set_settings(&mut self, settings: Settings) {
+        let kept = |settings: &Settings| (settings.world, settings.scoring, settings.solver);
+        if kept(&self.settings) == kept(&settings) {
+            self.grower.set_settings(&settings);
+        } else {
+            self.root_evaluation = None;
+            self.grower = Grower::new(&self.position, &settings);
+        }
+        self.settings = settings;
+    }
+
+    /// Looks only at these root moves (those that are legal; all if none is), until a move is played or `None` is given.
+    /// A change throws the tree away.
+    pub fn restrict(&mut self, moves: Option<Vec<Move>>) {
+        let moves = moves.map(|mut moves| {
+            moves.retain(|&mv| self.position.is_legal(mv));
+            moves
+        });
+        let moves = moves.filter(|moves| !moves.is_empty());
+        if moves != self.restriction {
+            self.restriction = moves;
+            self.root_evaluation = None;
+            self.grower = Grower::new(&self.position, &self.settings);
+        }
     }
 
     /// What the evaluator said of the root, with distributions where it has them.
@@ -81,7 +118,7 @@ impl Search {
             self.grower.add_root_noise();
         }
         let (evaluator, settings) = (&*self.evaluator, &self.settings);
-        let root = &mut self.root_evaluation;
+        let root = Root { evaluation: &mut self.root_evaluation, restriction: self.restriction.as_deref() };
         let mut report = match &mut self.grower {
             Grower::Rules(simulator) => {
                 Drive::new(simulator, evaluator, settings, root).run(&stop, progress).await
@@ -93,7 +130,8 @@ impl Search {
         // A move the evaluator made up is no move: the fallback is the best of its moves that can be played.
         if report.best.is_none_or(|mv| !self.position.is_legal(mv)) {
             let listed = report.moves.iter().map(|entry| entry.mv).find(|&mv| self.position.is_legal(mv));
-            report.best = listed.or_else(|| self.position.legal_moves().first().copied());
+            let allowed = self.restriction.as_ref().and_then(|moves| moves.first().copied());
+            report.best = listed.or(allowed).or_else(|| self.position.legal_moves().first().copied());
             report.line = report.best.into_iter().collect();
             report.fallback = true;
         }
@@ -118,6 +156,7 @@ impl Search {
     /// When the move is illegal; nothing is changed.
     pub fn advance(&mut self, mv: Move) -> Result<(), IllegalMove> {
         self.position.play(mv)?;
+        self.restriction = None;
         if !(self.settings.reuse && self.grower.advance(mv, &self.position)) {
             self.grower = Grower::new(&self.position, &self.settings);
         }
@@ -143,6 +182,7 @@ impl Search {
                 self.grower = Grower::new(&position, &self.settings);
                 self.position = position;
                 self.root_evaluation = None;
+                self.restriction = None;
             }
         }
     }
@@ -232,6 +272,13 @@ impl Grower {
         match self {
             Self::Rules(simulator) => simulator.add_root_noise(),
             Self::Model(simulator) => simulator.add_root_noise(),
+        }
+    }
+
+    fn set_settings(&mut self, settings: &Settings) {
+        match self {
+            Self::Rules(simulator) => simulator.set_settings(settings),
+            Self::Model(simulator) => simulator.set_settings(settings),
         }
     }
 

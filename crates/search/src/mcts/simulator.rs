@@ -75,6 +75,15 @@ impl<W: World> Simulator<W> {
         }
     }
 
+    /// Goes on with other settings; nothing may be in flight.
+    pub(crate) fn set_settings(&mut self, settings: &Settings) {
+        if settings.seed != self.settings.seed {
+            self.random = Random::seeded(settings.seed);
+        }
+        self.settings = settings.clone();
+        self.virtual_rule = settings.virtual_rule();
+    }
+
     /// Whether the tree may not grow any more.
     pub(crate) fn is_full(&self) -> bool {
         let nodes = self.settings.nodes;

@@ -240,3 +240,27 @@ fn sampling_follows_the_seed_and_spreads() {
     assert_eq!(first, (0..20).map(best).collect::<Vec<_>>());
     assert!(first.iter().any(|&mv| mv != first[0]));
 }
+
+#[test]
+fn a_restricted_search_looks_at_nothing_else() {
+    let mut search = search(Scripted::new(1), "sims=50,batch=4");
+    search.restrict(Some(vec![Move(1), Move(5), Move(77)]));
+    let report = run(&mut search, &Stop::never());
+    let mut moves: Vec<Move> = report.moves.iter().map(|entry| entry.mv).collect();
+    moves.sort();
+    assert_eq!(moves, [Move(1), Move(5)]);
+    search.restrict(None);
+    assert_eq!(run(&mut search, &Stop::never()).moves.len(), 7);
+}
+
+#[test]
+fn settings_change_between_runs_and_keep_the_tree_where_they_can() {
+    let mut search = search(Scripted::new(1), "sims=50,batch=1");
+    run(&mut search, &Stop::never());
+    search.set_settings("sims=30,batch=8,c_puct=1".parse().unwrap());
+    let report = run(&mut search, &Stop::never());
+    assert_eq!(report.moves.iter().map(|entry| entry.visits).sum::<u32>(), 80);
+    search.set_settings("sims=30,scoring=max".parse().unwrap());
+    let report = run(&mut search, &Stop::never());
+    assert_eq!(report.moves.iter().map(|entry| entry.visits).sum::<u32>(), 30);
+}

@@ -7,7 +7,7 @@ use crate::mcts::{
     tree::{Link, Node, NodeIdx, Stat, Tree},
 };
 use mavis_eval::Evaluator;
-use mavis_game::{Move, Position, Rules};
+use mavis_game::{Game as _, Move, Position, Rules};
 use std::sync::Arc;
 
 impl Search {
@@ -25,8 +25,13 @@ impl Search {
             saved.game.parse().map_err(|error: mavis_game::UnknownRules| root(error.to_string()))?;
         let parse = |text: &str| Position::parse(rules, text);
         let position = parse(&saved.position).map_err(|error| root(error.to_string()))?;
+        if position.outcome().is_some() && !saved.nodes.is_empty() {
+            return Err(root("the game is over there".to_owned()));
+        }
         let mut states = Vec::new();
-        if settings.world == WorldModel::Model {
+        if settings.world == WorldModel::Rules {
+            check_moves(saved, &position)?;
+        } else {
             for (node, saved) in saved.nodes.iter().enumerate() {
                 let state = saved.state.as_deref().and_then(|text| parse(text).ok());
                 let state =
@@ -40,13 +45,34 @@ impl Search {
     }
 }
 
+/// A search by the rules plays the moves of its tree without looking: they must be legal.
+fn check_moves(saved: &SavedTree, root: &Position) -> Result<(), TreeError> {
+    let mut positions: Vec<Option<Position>> = vec![None; saved.nodes.len()];
+    if let Some(first) = positions.first_mut() {
+        *first = Some(root.clone());
+    }
+    for (node, entries) in saved.nodes.iter().enumerate() {
+        let broken = |reason| TreeError::Broken { node, reason };
+        // Parents come first, so that the position is there unless the tree is broken.
+        let position = positions[node].take().ok_or(broken("nothing leads to it"))?;
+        for entry in &entries.moves {
+            let mut after = position.clone();
+            after.play(Move(entry.code)).map_err(|_| broken("one of its moves is illegal"))?;
+            if let Some(place) = entry.child.and_then(|child| positions.get_mut(child as usize)) {
+                *place = Some(after);
+            }
+        }
+    }
+    Ok(())
+}
+
 fn tree(nodes: &[SavedNode], solver: bool) -> Tree {
     let mut tree = Tree::default();
     for saved in nodes {
         tree.nodes.push(Node {
             sum: saved.sum,
             first_edge: tree.stats.len() as u32,
-            visits: saved.moves.iter().map(|entry| entry.visits).sum(),
+            visits: saved.moves.iter().fold(0, |sum, entry| u32::saturating_add(sum, entry.visits)),
             virtual_visits: 0,
             n_edges: saved.moves.len() as u16,
             proof: saved.proof.map_or(Proof::Unknown, proof),
