@@ -2,6 +2,10 @@
 
 use crate::error::NetError;
 
+/// Positions end here: sixteen times the longest context of any preset. Tables of rotations grow with the largest position, so a stray
+/// number must not decide their size.
+pub const MAX_POSITIONS: u32 = 65_536;
+
 /// A batch of sequences laid end to end.
 ///
 /// The mask is two integers a token, relative to the start of its sequence: token `i` may attend to key `j` of the same
@@ -137,6 +141,10 @@ impl Batch {
         if let Some((token_idx, &id)) = self.tokens.iter().enumerate().find(|(_, id)| **id as usize >= vocab)
         {
             return Err(NetError::Token { token_idx, id, vocab });
+        }
+        let far = self.positions.iter().enumerate().find(|(_, position)| **position >= MAX_POSITIONS);
+        if let Some((token_idx, &position)) = far {
+            return Err(NetError::Position { token_idx, position, limit: MAX_POSITIONS });
         }
         for sequence_idx in 0..self.n_sequences() {
             let range = self.sequence(sequence_idx);
@@ -298,6 +306,9 @@ mod tests {
         assert_eq!(batch.branch_start[3..], [0, 0, 2, 2, 4, 4]);
         batch.validate(10, |_| 0).unwrap();
         assert!(matches!(batch.validate(9, |_| 0), Err(NetError::Token { token_idx: 8, id: 9, .. })));
+        batch.positions[5] = MAX_POSITIONS;
+        assert!(matches!(batch.validate(10, |_| 0), Err(NetError::Position { token_idx: 5, .. })));
+        batch.positions[5] = 2;
         batch.prefix_end[4] = 7;
         assert!(matches!(batch.validate(10, |_| 0), Err(NetError::Mask { token_idx: 4, .. })));
     }

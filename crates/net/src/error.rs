@@ -30,6 +30,16 @@ pub enum NetError {
         /// Size of the vocabulary.
         vocab: usize,
     },
+    /// A rotary position beyond the tables.
+    #[error("token {token_idx} has position {position}, positions end at {limit}")]
+    Position {
+        /// Index in the batch.
+        token_idx: usize,
+        /// The position.
+        position: u32,
+        /// One more than the largest.
+        limit: u32,
+    },
     /// A mask that reaches outside its sequence.
     #[error("the mask of token {token_idx} reaches outside its sequence of {sequence_len} tokens")]
     Mask {

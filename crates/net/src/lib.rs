@@ -64,7 +64,7 @@ mod wire;
 
 pub use all_reduce::{AllReduce, AllReduceError, ThreadRank};
 pub use atomic_file::replace_file;
-pub use batch::{Batch, BatchToken, LossRows};
+pub use batch::{Batch, BatchToken, LossRows, MAX_POSITIONS};
 pub use checkpoint::{
     Checkpoint, CheckpointError, CheckpointInfo, NetworkConfig, SmallCheckpoint, inspect, read_tensors,
 };

@@ -17,7 +17,7 @@ const CHUNK: usize = 16 * 1024;
 /// Applies one update to `state` and clears the gradient.
 ///
 /// # Errors
-/// [`NetError::NotFinite`] when the gradient's norm is not finite; then only the gradient is changed.
+/// [`NetError::NotFinite`] when the gradient's norm or the learning rate is not finite; then only the gradient is changed.
 pub(crate) fn update(
     state: &mut TrainState,
     gradient: &mut [f32],
@@ -26,9 +26,11 @@ pub(crate) fn update(
     settings: &StepSettings,
 ) -> Result<UpdateReport, NetError> {
     let norm = norm(gradient);
-    if !norm.is_finite() {
-        gradient.fill(0.0);
-        return Err(NetError::NotFinite { step: state.step, what: "the gradient norm" });
+    for (what, value) in [("the gradient norm", norm), ("the learning rate", settings.learning_rate)] {
+        if !value.is_finite() {
+            gradient.fill(0.0);
+            return Err(NetError::NotFinite { step: state.step, what });
+        }
     }
     let clip_scale = match optimizer.clip_norm {
         Some(limit) if norm > limit => limit / norm,
