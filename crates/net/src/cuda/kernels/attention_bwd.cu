@@ -11,12 +11,14 @@ struct Turn {
     float eps;
 };
 
-// c holds the gradient of rotated rows t0 and t1 (tokens); raw and to point at the head's first column in [n, 3 D].
-__device__ __forceinline__ void store_turned(float c[NO][4], Turn turn, int t0, int t1, bool ok0, bool ok1, const bf16* raw,
+// c holds the gradient of rotated rows t0 and t1 (tokens; `some` is one that exists); raw and to point at the head's first column in [n, 3 D].
+__device__ __forceinline__ void store_turned(float c[NO][4], Turn turn, int some, int t0, int t1, bool ok0, bool ok1, const bf16* raw,
                                              bf16* to, float* scratch) {
     int lane = threadIdx.x & 31, t2 = (lane & 3) * 2;
-    const float2* cs0 = turn.table + (size_t)(ok0 ? turn.positions[t0] : 0) * (HD / 2);
-    const float2* cs1 = turn.table + (size_t)(ok1 ? turn.positions[t1] : 0) * (HD / 2);
+    // Rows past the end take the rotation of a token that is there, rather than a position chosen by a condition: of
+    // `(size_t)(ok ? position : 0) * k` ptxas 13 makes a 64-bit zero that is read before it is written (illegal addresses on sm_90).
+    const float2* cs0 = turn.table + (size_t)turn.positions[ok0 ? t0 : some] * (HD / 2);
+    const float2* cs1 = turn.table + (size_t)turn.positions[ok1 ? t1 : some] * (HD / 2);
 #pragma unroll
     for (int j = 0; j < NO / 2; j++)
 #pragma unroll
@@ -187,7 +189,7 @@ KERNEL __launch_bounds__(128, BWD_BLOCKS) attention_bwd_q(const bf16* qk, const 
     for (int j = 0; j < NO; j++)
 #pragma unroll
         for (int e = 0; e < 4; e++) dq[j][e] *= scale;
-    store_turned(dq, turn, start + r0, start + r1, ok0, ok1, qkv + h * HD, dqkv + h * HD, reinterpret_cast<float*>(sm));
+    store_turned(dq, turn, start, start + r0, start + r1, ok0, ok1, qkv + h * HD, dqkv + h * HD, reinterpret_cast<float*>(sm));
 }
 
 // Dynamic shared memory: 4 * TILE * PITCH elements and 2 * 4 * TILE words.
@@ -289,5 +291,5 @@ KERNEL __launch_bounds__(128, BWD_BLOCKS) attention_bwd_kv(const bf16* qk, const
 #pragma unroll
         for (int e = 0; e < 4; e++) dk[j][e] *= scale;
     }
-    store_turned(dk, turn, start + r0, start + r1, ok0, ok1, qkv + D + h * HD, dk_to, reinterpret_cast<float*>(sm));
+    store_turned(dk, turn, start, start + r0, start + r1, ok0, ok1, qkv + D + h * HD, dk_to, reinterpret_cast<float*>(sm));
 }
