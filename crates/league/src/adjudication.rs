@@ -1,5 +1,9 @@
 //! Ends of games beside the rules, each switched on by the configuration and recorded as the reason.
 
+mod solver;
+
+pub use solver::{SolverJudge, standard_judges};
+
 use crate::wire::{AdjudicationConfig, DrawRule, EarlyRule, ResignRule};
 use mavis_game::{Game, Outcome, Position, Side};
 use mavis_play::{Limit, MoveRecord, Player, Termination, Thought, Turn, Verdict};

@@ -20,7 +20,7 @@ pub use legality::{LegalitySample, legality};
 pub use puzzles::{Puzzle, PuzzleError, PuzzleResult, puzzles, read_puzzles, solve_puzzle};
 pub use scoring::{ScoringSample, scoring};
 pub use seen::{SeenSample, positions_seen, seen};
-pub use solver::{SolverSample, solver};
+pub use solver::{SolverSample, solver, solver_sample};
 pub use table::{metric_table, metrics_json};
 
 use crate::numeric::{Estimate, mean_estimate, wilson};

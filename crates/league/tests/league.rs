@@ -324,6 +324,25 @@ fn an_exact_judge_ends_games_and_an_unknown_one_is_refused() {
 }
 
 #[test]
+fn the_solver_judges_as_the_game_would_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "
+        name = 'solved'
+        game = 'connect4'
+        openings.random_plies = 20
+        schedule.pairs = 10
+        adjudication.exact = { judge = 'solver', from_ply = 21 }
+        players = [{ player = 'lookahead:3' }, { player = 'lookahead:2' }]
+    ";
+    let options = RunOptions { judges: mavis_league::standard_judges(), ..options() };
+    run_in(folder.path(), &config(text), &options).expect("runs");
+    for game in games(folder.path()) {
+        assert!(game.moves.len() <= 1, "judged after the first move: {game:?}");
+        assert!(game.end.reason.contains("with best play") || game.end.by == EndKind::Rules, "{game:?}");
+    }
+}
+
+#[test]
 fn a_sequential_test_stops_by_itself_and_stays_decided() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = "

@@ -199,3 +199,43 @@ fn solver_and_seen_count_by_band() {
     assert_eq!(json[0]["n"], 40);
     assert_eq!(json[0]["bands"][0]["band"], "1-6");
 }
+
+#[test]
+fn lookahead_errs_less_than_random_against_the_solver() {
+    use mavis_oracle::connect4::Connect4Solver;
+    use rand::{SeedableRng, seq::IndexedRandom};
+    let mut rng = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(8);
+    let positions: Vec<Position> = std::iter::repeat_with(|| {
+        let mut position = Position::start(Rules::Connect4);
+        for _ in 0..24 {
+            let moves = position.legal_moves();
+            let Some(&mv) = moves.as_slice().choose(&mut rng) else { break };
+            position.play_unchecked(mv);
+        }
+        position
+    })
+    .filter(|position| position.outcome().is_none())
+    .take(150)
+    .collect();
+    let mut solver_of_positions = Connect4Solver::default();
+    let mut measure = |player: &mut dyn mavis_play::Player| {
+        let samples: Vec<SolverSample> = positions
+            .iter()
+            .filter_map(|position| {
+                mavis_league::metrics::solver_sample(
+                    player,
+                    &mut solver_of_positions,
+                    position,
+                    &Limit::default(),
+                )
+                .expect("plays")
+            })
+            .collect();
+        assert_eq!(samples.len(), 150);
+        assert!(samples.iter().all(|sample| sample.after <= sample.before));
+        value(&solver(&samples, &Bands::every(4.0, 0.0, 42.0))[0])
+    };
+    let random = measure(&mut RandomPlayer::new(3));
+    let three = measure(&mut Lookahead::new(3, 3).expect("three plies"));
+    assert!(three > random + 0.1, "{three} and {random}");
+}

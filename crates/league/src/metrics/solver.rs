@@ -1,6 +1,10 @@
 //! Moves against an exact solver.
 
 use super::{Bands, Metric};
+use mavis_game::{Game, Position};
+use mavis_oracle::connect4::Connect4Solver;
+use mavis_play::{Limit, Player, PlayerError, Turn};
+use mavis_search::Cancel;
 
 /// One move in a solved game; values are the mover's points with best play, 0, ½ or 1.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -34,4 +38,39 @@ pub fn solver(samples: &[SolverSample], bands: &Bands) -> Vec<Metric> {
         Metric::share("the same where it could be lost", &hard, bands),
         Metric::mean("mean loss in points", &losses, bands),
     ]
+}
+
+/// What a player's move in one Connect Four position is worth; `None` for positions of other games or ended ones.
+///
+/// An illegal move leaves nothing.
+///
+/// # Errors
+/// When the player fails.
+pub fn solver_sample(
+    player: &mut dyn Player,
+    solver: &mut Connect4Solver,
+    position: &Position,
+    limit: &Limit,
+) -> Result<Option<SolverSample>, PlayerError> {
+    let Position::Connect4(board) = position else { return Ok(None) };
+    if position.outcome().is_some() {
+        return Ok(None);
+    }
+    player.new_game(position.rules());
+    let mut turn = Turn {
+        start: position,
+        moves: &[],
+        position,
+        limit: limit.clone(),
+        cancel: Cancel::new(),
+        sink: &mut |_| {},
+    };
+    let chosen = player.choose(&mut turn)?.mv;
+    let points = |score: i32| 0.5 + 0.5 * f64::from(score.signum());
+    let values: Vec<_> =
+        solver.score_moves(*board).into_iter().map(|(mv, score)| (mv, points(score))).collect();
+    let before = values.iter().map(|(_, value)| *value).fold(0.0, f64::max);
+    let after = values.iter().find(|(mv, _)| *mv == chosen).map_or(0.0, |(_, value)| *value);
+    let could_err = values.iter().any(|(_, value)| *value < before);
+    Ok(Some(SolverSample { ply: position.ply(), before, after, could_err }))
 }
