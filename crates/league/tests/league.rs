@@ -540,6 +540,8 @@ fn bad_configurations_are_refused_with_the_key() {
     );
     let whole = config(&format!("name='x'\ngame='chess'\n{players}"));
     assert_eq!(config(&whole.to_toml().expect("writes")), whole, "the resolved configuration reads back");
+    let lines = ["random", "lookahead:1"].map(mavis_league::wire::PlayerConfig::new).to_vec();
+    assert_eq!(LeagueConfig::new("x", "chess", lines), whole, "defaults are the same in code and in TOML");
 }
 
 #[test]

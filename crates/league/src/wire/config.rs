@@ -90,6 +90,26 @@ pub enum ConfigError {
 }
 
 impl LeagueConfig {
+    /// A round robin of these players with every other setting at its default.
+    #[must_use]
+    pub fn new(name: &str, game: &str, players: Vec<PlayerConfig>) -> Self {
+        Self {
+            name: name.to_owned(),
+            game: game.to_owned(),
+            seed: 0,
+            concurrency: None,
+            clock: None,
+            tolerance: None,
+            schedule: ScheduleConfig::default(),
+            openings: OpeningsConfig::default(),
+            limits: LimitsConfig::default(),
+            adjudication: AdjudicationConfig::default(),
+            sprt: None,
+            ratings: RatingsConfig::default(),
+            players,
+        }
+    }
+
     /// Reads and checks a configuration.
     ///
     /// # Errors
