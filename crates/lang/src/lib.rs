@@ -9,6 +9,7 @@
 //! - [`state`]: positions as fields of fixed width.
 //! - [`Commands`], [`Request`]: what is given and asked; [`ExampleBuilder`]: annotated positions to training examples.
 //! - [`parser`]: strict and total, tokens to an [`Answer`] or a [`Hallucination`]; [`mod@referee`]: answers against the rules.
+//! - [`progress`]: an answer while it is written: when it ends, which token is a value.
 //! - [`trace`]: internal search written out, read back and checked.
 //! - [`export`]: the vocabulary as Hugging Face files; [`report`]: what the commands `mavis lang` show.
 //!
@@ -32,6 +33,7 @@ pub mod export;
 pub mod hallucination;
 pub mod moves;
 pub mod parser;
+pub mod progress;
 pub mod referee;
 pub mod report;
 pub mod request;
@@ -45,6 +47,7 @@ pub use command::{Commands, Form, Forms, Given, Top};
 pub use example::{Annotation, BuildError, Example, ExampleBuilder, ListSpan, Variety};
 pub use hallucination::{Hallucination, Mistake};
 pub use parser::{parse_answer, parse_example, parse_example_text, parse_request};
+pub use progress::{AnswerProgress, Step};
 pub use referee::{Legality, Metrics, Verdict, judge, referee};
 pub use request::{Request, Start};
 pub use trace::{Trace, check_trace, grow_trace, read_trace, write_trace};

@@ -4,7 +4,7 @@
 //! whole set. A second pass runs all moves as branches that see the prompt but not each other, and gives each move's value distribution.
 
 use crate::ModelError;
-use mavis_game::{Game, Move, Position};
+use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{
     Commands, Distribution, Request, moves,
     value::N_BUCKETS,
@@ -48,6 +48,12 @@ impl FanOut {
     pub fn legal_set(&self) -> Vec<Move> {
         legal_set(&self.first_moves)
     }
+
+    /// Whether the model calls the game over: it gives that more weight than all moves together.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.over > self.first_moves.iter().map(|(_, p)| *p).sum()
+    }
 }
 
 fn legal_set(first_moves: &[(Move, f32)]) -> Vec<Move> {
@@ -80,7 +86,7 @@ pub fn with_known_moves(
     let mut at = n_prompts;
     let mut answers = Vec::with_capacity(positions.len());
     for (idx, (position, moves)) in positions.iter().enumerate() {
-        let (first_moves, over) = first_moves(position, logits.row(idx));
+        let (first_moves, over) = first_moves(position.rules(), logits.row(idx));
         let values = moves
             .iter()
             .map(|&mv| {
@@ -92,6 +98,30 @@ pub fn with_known_moves(
         answers.push(FanOut { first_moves, over, values });
     }
     Ok(answers)
+}
+
+/// The values of moves that are known beforehand, in one pass with the shortest head: what a search by the rules needs.
+///
+/// # Errors
+/// When the network fails.
+pub fn values_of_known_moves(
+    network: &mut (impl Forward + ?Sized),
+    full_input: bool,
+    positions: &[(&Position, &[Move])],
+) -> Result<Vec<Vec<Distribution>>, ModelError> {
+    let mut batch = Batch::default();
+    let mut rows = Vec::new();
+    for (position, moves) in positions {
+        let end = push_prompt(&mut batch, position, full_input);
+        push_branches(&mut batch, position, moves, end, &mut rows);
+    }
+    let columns = u32::from(VALUES.start)..u32::from(VALUES.start) + N_BUCKETS as u32;
+    let logits = network.forward(&batch, &Want { rows, columns: Some(columns) })?;
+    let mut row = 0..;
+    let mut values = |moves: &[Move]| {
+        moves.iter().zip(&mut row).map(|(_, row)| value_distribution(logits.row(row))).collect()
+    };
+    Ok(positions.iter().map(|(_, moves)| values(moves)).collect())
 }
 
 /// Asks the model alone: the legal set comes from the first pass, the values from the second.
@@ -111,7 +141,7 @@ pub fn by_model_alone(
     let sets: Vec<Vec<Move>> = positions
         .iter()
         .enumerate()
-        .map(|(idx, position)| legal_set(&first_moves(position, logits.row(idx)).0))
+        .map(|(idx, position)| legal_set(&first_moves(position.rules(), logits.row(idx)).0))
         .collect();
     let asked: Vec<(&Position, &[Move])> =
         positions.iter().zip(&sets).map(|(position, moves)| (*position, moves.as_slice())).collect();
@@ -137,8 +167,7 @@ fn push_branches(batch: &mut Batch, position: &Position, moves: &[Move], end: us
 }
 
 /// The distribution of the first listed move over all move tokens of the game, highest first, and the chance of an end.
-fn first_moves(position: &Position, logits: &[f32]) -> (Vec<(Move, f32)>, f32) {
-    let rules = position.rules();
+pub(crate) fn first_moves(rules: Rules, logits: &[f32]) -> (Vec<(Move, f32)>, f32) {
     let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let total: f32 = logits.iter().map(|logit| (logit - most).exp()).sum();
     let probability = |token: u16| (logits[usize::from(token)] - most).exp() / total;
@@ -150,7 +179,7 @@ fn first_moves(position: &Position, logits: &[f32]) -> (Vec<(Move, f32)>, f32) {
 }
 
 /// Softmax over the value tokens.
-fn value_distribution(logits: &[f32]) -> Distribution {
+pub(crate) fn value_distribution(logits: &[f32]) -> Distribution {
     let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let mut weights = [0.0; N_BUCKETS];
     for (weight, logit) in weights.iter_mut().zip(logits) {

@@ -12,7 +12,9 @@
 //! # Ok::<(), String>(())
 //! ```
 
+pub mod decode;
 mod error;
+pub mod evaluator;
 pub mod fan_out;
 pub mod loader;
 mod mav;

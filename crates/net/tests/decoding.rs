@@ -183,3 +183,11 @@ fn int8_is_near() {
     let difference: Vec<f32> = a.values.iter().zip(&b.values).map(|(a, b)| a - b).collect();
     assert!(norm(&difference) < 0.03 * norm(&a.values), "{}", norm(&difference) / norm(&a.values));
 }
+
+#[test]
+fn an_empty_batch_has_no_logits() {
+    let (_, mut decoder) = pair(true);
+    let logits = decoder.logits(&Batch::default(), &Want::default()).unwrap();
+    assert_eq!(logits.n_rows(), 0);
+    assert_eq!(decoder.extend(&[], &Batch::default(), &Want::default()).unwrap().n_rows(), 0);
+}

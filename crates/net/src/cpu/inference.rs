@@ -214,7 +214,8 @@ impl Inference {
 /// Rows of a block: as many blocks as keep every thread equally busy, none larger than [`BLOCK_ROWS`].
 fn block_rows(n: usize) -> usize {
     let threads = rayon::current_num_threads();
-    let blocks = n.div_ceil(BLOCK_ROWS).next_multiple_of(threads);
+    // A batch may be empty, and then there is one block of nothing.
+    let blocks = n.div_ceil(BLOCK_ROWS).max(1).next_multiple_of(threads);
     // Tiles have six rows, so smaller blocks than that would only read the weights more often.
     n.div_ceil(blocks).next_multiple_of(6).max(6)
 }

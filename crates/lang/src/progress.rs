@@ -1,0 +1,206 @@
+//! How far an answer has come while it is written, token by token.
+//!
+//! A decoder needs to know when to stop, which token of a list is a value, and what the header already decides. The strict parser
+//! reads the finished answer; this only follows it, and stops where the parser is sure to refuse.
+
+use crate::{
+    command::{Commands, Form, Forms, Given, Top},
+    example::outcome_of,
+    moves,
+    request::open_token,
+    state,
+    value::Bucket,
+    vocab::{self, LINE_END, Token},
+};
+use mavis_game::Move;
+
+/// More tokens than any FEN has.
+const MOST_FEN_TOKENS: usize = 128;
+
+/// Whether more is to be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// The answer goes on.
+    More,
+    /// The answer is complete.
+    Done,
+    /// What stands there is no sentence of the language; the parser says why.
+    Broken,
+}
+
+/// Follows an answer to some commands.
+#[derive(Clone, Debug)]
+pub struct AnswerProgress {
+    commands: Commands,
+    lines: Vec<Line>,
+    /// The opening of the list, K included.
+    list_opening: Vec<Token>,
+    line_idx: usize,
+    /// Tokens written of the line.
+    column: usize,
+    /// Moves listed so far.
+    listed: Vec<Move>,
+    best: Option<Move>,
+    over: bool,
+    step: Step,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Line {
+    Position(Form),
+    List,
+    Best,
+}
+
+impl AnswerProgress {
+    /// Before the first token of an answer.
+    #[must_use]
+    pub fn new(commands: &Commands) -> Self {
+        let forms = |forms: Forms| forms.as_slice().iter().map(|&form| Line::Position(form));
+        let mut lines = Vec::with_capacity(6);
+        if let Given::Previous { tracked, .. } = commands.given {
+            lines.extend(forms(tracked));
+        }
+        lines.extend(commands.top.map(|_| Line::List));
+        lines.extend(commands.best.then_some(Line::Best));
+        lines.extend(commands.next.into_iter().flat_map(forms));
+        let mut list_opening = Vec::with_capacity(4);
+        commands.write_list_opening(&mut list_opening);
+        let step = if lines.is_empty() { Step::Done } else { Step::More };
+        Self {
+            commands: *commands,
+            lines,
+            list_opening,
+            line_idx: 0,
+            column: 0,
+            listed: Vec::new(),
+            best: None,
+            over: false,
+            step,
+        }
+    }
+
+    /// Where the answer stands.
+    #[must_use]
+    pub fn step(&self) -> Step {
+        self.step
+    }
+
+    /// Takes the next token. Nothing changes once the answer is done or broken.
+    pub fn push(&mut self, token: Token) -> Step {
+        if self.step != Step::More {
+            return self.step;
+        }
+        let Some(&line) = self.lines.get(self.line_idx) else { return self.step };
+        let fits = match line {
+            Line::Position(form) => self.position_token(form, token),
+            Line::List => self.list_token(token),
+            Line::Best => match self.column {
+                0 => token == vocab::BEST_ACTION,
+                1 => {
+                    self.best = moves::move_of(self.commands.rules, token);
+                    self.best.is_some()
+                }
+                _ => token == LINE_END,
+            },
+        };
+        self.column += 1;
+        if !fits {
+            self.step = Step::Broken;
+        } else if token == LINE_END {
+            self.line_idx += 1;
+            self.column = 0;
+            // Once the game is over there is nothing left to choose.
+            if self.line_idx == self.lines.len() || self.over {
+                self.step = Step::Done;
+            }
+        }
+        self.step
+    }
+
+    /// The listed move whose value comes next.
+    #[must_use]
+    pub fn awaits_value(&self) -> Option<Move> {
+        let in_list = self.step == Step::More && self.lines.get(self.line_idx) == Some(&Line::List);
+        let column = self.column.checked_sub(self.list_opening.len())?;
+        (in_list && !self.over && column % 2 == 1).then(|| self.listed.last().copied()).flatten()
+    }
+
+    /// Whether the next token is the first of the list: a move, or that the game is over.
+    #[must_use]
+    pub fn opens_list(&self) -> bool {
+        self.step == Step::More
+            && self.lines.get(self.line_idx) == Some(&Line::List)
+            && self.column == self.list_opening.len()
+    }
+
+    /// Whether the next token is the first field of a state.
+    #[must_use]
+    pub fn opens_state(&self) -> bool {
+        self.step == Step::More
+            && self.lines.get(self.line_idx) == Some(&Line::Position(Form::State))
+            && self.column == 1
+    }
+
+    /// The best action, once it is written.
+    #[must_use]
+    pub fn best(&self) -> Option<Move> {
+        self.best
+    }
+
+    /// The tokens that must come next whatever the model thinks: openings and ends of lines.
+    #[must_use]
+    pub fn forced(&self) -> Vec<Token> {
+        let Some(&line) = self.lines.get(self.line_idx).filter(|_| self.step == Step::More) else {
+            return Vec::new();
+        };
+        let full = matches!(self.commands.top, Some(Top::Best(k)) if self.listed.len() >= usize::from(k));
+        match line {
+            Line::Position(form) if self.column == 0 => vec![open_token(form)],
+            Line::Position(Form::State) if self.column > state::state_len(self.commands.rules) => {
+                vec![LINE_END]
+            }
+            Line::List if self.column < self.list_opening.len() => self.list_opening[self.column..].to_vec(),
+            Line::List if full && self.awaits_value().is_none() => vec![LINE_END],
+            Line::Best if self.column == 0 => vec![vocab::BEST_ACTION],
+            Line::Best if self.column == 2 => vec![LINE_END],
+            _ => Vec::new(),
+        }
+    }
+
+    fn position_token(&self, form: Form, token: Token) -> bool {
+        let len = state::state_len(self.commands.rules);
+        match (self.column, form) {
+            (0, _) => token == open_token(form),
+            (column, Form::State) => (token == LINE_END) == (column > len),
+            (column, Form::Fen) => column <= MOST_FEN_TOKENS,
+        }
+    }
+
+    fn list_token(&mut self, token: Token) -> bool {
+        let Some(column) = self.column.checked_sub(self.list_opening.len()) else {
+            return self.list_opening[self.column] == token;
+        };
+        if self.over {
+            return if column == 1 { outcome_of(token).is_some() } else { token == LINE_END };
+        }
+        if column % 2 == 1 {
+            return Bucket::from_token(token).is_some();
+        }
+        if column == 0 && token == vocab::INVALID {
+            self.over = true;
+            return true;
+        }
+        if column > 0 && token == LINE_END {
+            return true;
+        }
+        let Some(mv) = moves::move_of(self.commands.rules, token) else { return false };
+        let most = match self.commands.top {
+            Some(Top::Best(k)) => usize::from(k),
+            _ => usize::MAX,
+        };
+        let fits = !self.listed.contains(&mv) && self.listed.len() < most;
+        self.listed.push(mv);
+        fits
+    }
+}

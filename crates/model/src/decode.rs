@@ -1,0 +1,128 @@
+//! Decoding: requests in, answers out, through sessions that keep the keys and values of what was read.
+//!
+//! [`MavDecoder`] is a network and how it reads its input. It decodes any command greedily ([`MavDecoder::greedy`]), all listed moves at
+//! once ([`MavDecoder::fan_out`]), and state tracking with a draft that is checked instead of written ([`Drafting`]).
+
+mod draft;
+mod fan;
+mod greedy;
+
+pub use draft::{Drafting, draft_state};
+pub use fan::FanOutAnswer;
+pub use greedy::{Decoded, GreedySettings};
+
+use crate::{MavModel, ModelError};
+use mavis_lang::{Request, Token};
+use mavis_net::{Batch, BatchToken, Decoder, NetError, Precision, SessionId};
+
+/// A network that answers requests.
+pub struct MavDecoder {
+    decoder: Box<dyn Decoder>,
+    full_input: bool,
+}
+
+impl MavDecoder {
+    /// A decoder of any device. `full_input` says whether the network reads its input with full attention.
+    #[must_use]
+    pub fn new(decoder: Box<dyn Decoder>, full_input: bool) -> Self {
+        Self { decoder, full_input }
+    }
+
+    /// A model on the processor.
+    ///
+    /// # Errors
+    /// When the shape is refused.
+    pub fn cpu(model: &MavModel, precision: Precision) -> Result<Self, ModelError> {
+        Ok(Self::new(Box::new(model.cpu_decoder(precision)?), model.full_input))
+    }
+
+    /// The network.
+    pub fn network(&mut self) -> &mut dyn Decoder {
+        &mut *self.decoder
+    }
+
+    /// Whether input tokens see each other fully.
+    #[must_use]
+    pub fn full_input(&self) -> bool {
+        self.full_input
+    }
+
+    /// Runs something on fresh sessions and closes them, whatever comes of it.
+    fn with_sessions<T>(
+        &mut self,
+        n: usize,
+        run: impl FnOnce(&mut Self, &[SessionId]) -> Result<T, ModelError>,
+    ) -> Result<T, ModelError> {
+        let mut sessions = Vec::with_capacity(n);
+        let mut opened = Ok(());
+        for _ in 0..n {
+            match self.decoder.open() {
+                Ok(session) => sessions.push(session),
+                Err(error) => {
+                    opened = Err(error);
+                    break;
+                }
+            }
+        }
+        let result = opened.map_err(ModelError::from).and_then(|()| run(self, &sessions));
+        sessions.into_iter().for_each(|session| self.decoder.close(session));
+        result
+    }
+
+    /// Appends a request's prompt as a new sequence: its input, then what the answer begins with.
+    fn push_prompt(&self, batch: &mut Batch, prompt: &Prompt) {
+        let input_len = if self.full_input { prompt.input_len } else { 0 };
+        let tokens: Vec<u32> = prompt.tokens.iter().map(|&token| u32::from(token)).collect();
+        batch.push_prompted(&tokens, input_len);
+    }
+}
+
+/// What is read before the first token is written.
+struct Prompt {
+    /// Input and opening.
+    tokens: Vec<Token>,
+    /// Tokens of the input.
+    input_len: usize,
+}
+
+impl Prompt {
+    fn new(request: &Request) -> Self {
+        let mut tokens = request.prompt();
+        let input_len = tokens.len();
+        tokens.extend(request.opening());
+        Self { tokens, input_len }
+    }
+
+    fn opening(&self) -> &[Token] {
+        &self.tokens[self.input_len..]
+    }
+}
+
+/// Appends tokens that follow `cached` others and see all before them.
+fn push_following(batch: &mut Batch, tokens: &[Token], cached: usize) {
+    batch.begin();
+    for (position, &token) in (cached..).zip(tokens) {
+        let id = u32::from(token);
+        batch.push(BatchToken { id, position: position as u32, prefix_end: 0, branch_start: 0 });
+    }
+}
+
+/// The likeliest token, the lowest of equals. Ids above 65,535 do not exist in the language.
+fn likeliest(logits: &[f32]) -> Token {
+    let mut best = 0;
+    for (id, logit) in logits.iter().enumerate() {
+        if *logit > logits[best] {
+            best = id;
+        }
+    }
+    Token::try_from(best).unwrap_or(Token::MAX)
+}
+
+/// Refuses a network whose vocabulary cannot be ours.
+pub(crate) fn check_vocabulary(vocab: usize) -> Result<(), NetError> {
+    let n_tokens = mavis_lang::vocabulary().len();
+    if vocab < n_tokens {
+        return Err(NetError::Length { what: "vocabulary", expected: n_tokens, got: vocab });
+    }
+    Ok(())
+}

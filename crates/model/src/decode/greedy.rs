@@ -1,0 +1,242 @@
+//! Greedy decoding of many requests at once, one token a step or several where a draft holds.
+
+use super::{Drafting, MavDecoder, Prompt, draft_state, likeliest, push_following};
+use crate::{ModelError, fan_out::value_distribution};
+use mavis_game::{Game, Move, Position};
+use mavis_lang::{
+    Answer, AnswerProgress, Distribution, Hallucination, Request, Start, Step, Token, parse_answer,
+    value::N_BUCKETS, vocab::VALUES, vocabulary,
+};
+use mavis_net::{Batch, SessionId, Want};
+
+/// Passes that check what is left of a draft after it was wrong once; then the state is written token by token.
+const MOST_REDRAFTS: usize = 4;
+
+/// How far greedy decoding goes, and by what means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GreedySettings {
+    /// Tokens an answer may have; longer ones are cut and do not parse. `%top_all` of the widest game, Hex 19 x 19 with a next state, fits.
+    pub max_tokens: usize,
+    /// Where drafts come from. The answer is the same with and without.
+    pub drafting: Drafting,
+}
+
+impl Default for GreedySettings {
+    fn default() -> Self {
+        Self { max_tokens: 1_536, drafting: Drafting::None }
+    }
+}
+
+/// What a model wrote.
+#[derive(Clone, Debug)]
+pub struct Decoded {
+    /// The answer, its opening included.
+    pub tokens: Vec<Token>,
+    /// The value distribution of each listed move, in the order they stand.
+    pub values: Vec<(Move, Distribution)>,
+    /// Passes of the network it took; the first reads the prompt.
+    pub n_passes: usize,
+}
+
+impl Decoded {
+    /// What it means.
+    ///
+    /// # Errors
+    /// The first thing that is not of the language.
+    pub fn answer(&self, request: &Request) -> Result<Answer, Hallucination> {
+        parse_answer(request, &self.tokens)
+    }
+
+    /// What it says; a token outside the vocabulary prints as such.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let vocabulary = vocabulary();
+        self.tokens.iter().map(|&token| vocabulary.string(token).unwrap_or("<no token>")).collect()
+    }
+}
+
+impl MavDecoder {
+    /// Decodes each request to its end, all of them in the same passes.
+    ///
+    /// # Errors
+    /// When the network fails.
+    pub fn greedy(
+        &mut self,
+        requests: &[Request],
+        settings: &GreedySettings,
+    ) -> Result<Vec<Decoded>, ModelError> {
+        self.with_sessions(requests.len(), |decoder, sessions| {
+            let mut streams: Vec<Stream<'_>> = requests
+                .iter()
+                .zip(sessions)
+                .map(|(request, &session)| Stream::new(request, session, settings))
+                .collect();
+            let mut is_first = true;
+            while decoder.advance(&mut streams, is_first)? {
+                is_first = false;
+            }
+            Ok(streams.into_iter().map(|stream| stream.decoded).collect())
+        })
+    }
+
+    /// One pass over all streams that are not finished; whether there was any.
+    fn advance(&mut self, streams: &mut [Stream<'_>], is_first: bool) -> Result<bool, ModelError> {
+        let mut batch = Batch::default();
+        let mut rows = Vec::new();
+        let mut sessions = Vec::new();
+        let mut open: Vec<&mut Stream<'_>> = streams.iter_mut().filter(|stream| stream.is_open()).collect();
+        for stream in &mut open {
+            let session_len = stream.cached;
+            stream.draft_forced();
+            if is_first {
+                self.push_prompt(&mut batch, &stream.prompt);
+                // Drafts follow the prompt in the same sequence, and see all of it.
+                let sequence_start = batch.sequence(batch.n_sequences() - 1).start;
+                for &token in &stream.draft {
+                    let position = (batch.len() - sequence_start) as u32;
+                    let id = u32::from(token);
+                    batch.push(mavis_net::BatchToken { id, position, prefix_end: 0, branch_start: 0 });
+                }
+            } else {
+                let tokens: Vec<Token> =
+                    std::iter::once(stream.last).chain(stream.draft.iter().copied()).collect();
+                push_following(&mut batch, &tokens, session_len);
+            }
+            let end = batch.len() as u32;
+            rows.extend(end - 1 - stream.draft.len() as u32..end);
+            sessions.push(stream.session);
+        }
+        if open.is_empty() {
+            return Ok(false);
+        }
+        let logits = self.decoder.extend(&sessions, &batch, &Want::rows(rows))?;
+        let mut row = 0;
+        for stream in open {
+            let n_rows = stream.draft.len() + 1;
+            let n_pending = if is_first { stream.prompt.tokens.len() } else { 1 };
+            let accepted = stream.take((row..row + n_rows).map(|row| logits.row(row)));
+            row += n_rows;
+            stream.cached += n_pending + accepted;
+            self.decoder.truncate(stream.session, stream.cached)?;
+        }
+        Ok(true)
+    }
+}
+
+/// One request under way.
+struct Stream<'a> {
+    session: SessionId,
+    request: &'a Request,
+    prompt: Prompt,
+    progress: AnswerProgress,
+    settings: GreedySettings,
+    decoded: Decoded,
+    /// Tokens in the session.
+    cached: usize,
+    /// The token written last, which the network has not read yet.
+    last: Token,
+    /// What may come after it.
+    draft: Vec<Token>,
+    n_redrafts: usize,
+}
+
+impl<'a> Stream<'a> {
+    fn new(request: &'a Request, session: SessionId, settings: &GreedySettings) -> Self {
+        let prompt = Prompt::new(request);
+        let mut progress = AnswerProgress::new(&request.commands);
+        for &token in prompt.opening() {
+            progress.push(token);
+        }
+        let decoded = Decoded { tokens: prompt.opening().to_vec(), values: Vec::new(), n_passes: 0 };
+        let mut stream = Self {
+            session,
+            request,
+            prompt,
+            progress,
+            settings: *settings,
+            decoded,
+            cached: 0,
+            last: 0,
+            draft: Vec::new(),
+            n_redrafts: 0,
+        };
+        stream.draft_state();
+        stream
+    }
+
+    fn is_open(&self) -> bool {
+        self.progress.step() == Step::More && self.decoded.tokens.len() < self.settings.max_tokens
+    }
+
+    /// Goes through the rows of a pass: each gives a token, and the draft holds as long as it agrees. Returns how much of it did.
+    fn take<'b>(&mut self, rows: impl Iterator<Item = &'b [f32]>) -> usize {
+        self.decoded.n_passes += 1;
+        let draft = std::mem::take(&mut self.draft);
+        let mut accepted = 0;
+        for logits in rows {
+            if let Some(mv) = self.progress.awaits_value() {
+                let values = &logits[usize::from(VALUES.start)..][..N_BUCKETS];
+                self.decoded.values.push((mv, value_distribution(values)));
+            }
+            let token = likeliest(logits);
+            self.decoded.tokens.push(token);
+            self.last = token;
+            self.progress.push(token);
+            if !self.is_open() {
+                return accepted;
+            }
+            match draft.get(accepted) {
+                Some(&drafted) if drafted == token => accepted += 1,
+                Some(_) => {
+                    // The fields of a state keep their places, so what follows the wrong one may still be right.
+                    if self.n_redrafts < MOST_REDRAFTS {
+                        self.n_redrafts += 1;
+                        self.draft = draft[accepted + 1..].to_vec();
+                    }
+                    return accepted;
+                }
+                None => break,
+            }
+        }
+        self.draft_state();
+        accepted
+    }
+
+    /// Drafts the fields of a state that is about to be written.
+    fn draft_state(&mut self) {
+        if self.settings.drafting == Drafting::None || !self.progress.opens_state() {
+            return;
+        }
+        self.n_redrafts = 0;
+        let (before, mv) = match (self.progress.best(), &self.request.start) {
+            (Some(best), _) => match self.current() {
+                Some(position) => (position, best),
+                None => return,
+            },
+            (None, Start::After { previous, action }) => (previous.clone(), *action),
+            (None, Start::At(_)) => return,
+        };
+        draft_state(self.settings.drafting, &before, mv, &mut self.draft);
+    }
+
+    /// The position the moves were listed for: the given one, or the one the answer itself tracked.
+    fn current(&self) -> Option<Position> {
+        match &self.request.start {
+            Start::At(position) => Some(position.clone()),
+            Start::After { previous, .. } => {
+                let opening = self.prompt.opening().first()?;
+                let at = self.decoded.tokens.iter().position(|token| token == opening)?;
+                let fields = mavis_lang::state::state_len(previous.rules());
+                let state = self.decoded.tokens.get(at + 1..at + 1 + fields)?;
+                mavis_lang::state::read_state(previous.rules(), state).ok()
+            }
+        }
+    }
+
+    /// Adds what the grammar demands next, if there is no draft yet.
+    fn draft_forced(&mut self) {
+        if self.settings.drafting != Drafting::None && self.draft.is_empty() {
+            self.draft = self.progress.forced();
+        }
+    }
+}

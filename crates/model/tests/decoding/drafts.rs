@@ -1,0 +1,79 @@
+//! Drafted state tracking is greedy decoding, in fewer passes.
+
+use super::trained::{decoder, model, positions, tracking};
+use mavis_game::Rules;
+use mavis_lang::{Commands, Forms, Request};
+use mavis_model::{
+    MavModel,
+    decode::{Drafting, GreedySettings, MavDecoder},
+};
+use mavis_net::{Precision, initial_parameters};
+
+fn check_equal(decoder: &mut MavDecoder, requests: &[Request]) -> [usize; 3] {
+    let run = |decoder: &mut MavDecoder, drafting| {
+        decoder.greedy(requests, &GreedySettings { max_tokens: 300, drafting }).unwrap()
+    };
+    let plain = run(decoder, Drafting::None);
+    let copied = run(decoder, Drafting::Copy);
+    let ruled = run(decoder, Drafting::Rules);
+    for (idx, plain) in plain.iter().enumerate() {
+        for other in [&copied[idx], &ruled[idx]] {
+            assert_eq!(plain.tokens, other.tokens, "{}\n{}", plain.text(), other.text());
+            assert_eq!(plain.values.len(), other.values.len());
+        }
+    }
+    [&plain, &copied, &ruled].map(|answers| answers.iter().map(|answer| answer.n_passes).sum())
+}
+
+#[test]
+fn drafts_change_nothing_but_the_number_of_passes() {
+    for full_input in [false, true] {
+        let mut decoder = decoder(full_input);
+        let next = Commands { next: Some(Forms::State), ..Commands::top_all_best(Rules::Connect4) };
+        let known = positions(Rules::Connect4, 12, 1);
+        let unknown = positions(Rules::Connect4, 4, 55);
+        let track = |from: &[(_, _, _)]| -> Vec<Request> {
+            from.iter()
+                .map(|(before, mv, _): &(mavis_game::Position, _, _)| {
+                    Request::after(before.clone(), *mv, tracking(Rules::Connect4))
+                })
+                .collect()
+        };
+        let [plain, copied, ruled] = check_equal(&mut decoder, &track(&known));
+        assert!(2 * ruled < plain, "{plain} passes without, {ruled} with drafts by the rules");
+        assert!(2 * copied < plain, "{plain} passes without, {copied} with copied drafts");
+        check_equal(&mut decoder, &track(&unknown));
+        let whole: Vec<Request> = known
+            .iter()
+            .flat_map(|(before, mv, after)| {
+                [
+                    Request::after(
+                        before.clone(),
+                        *mv,
+                        Commands { next: Some(Forms::State), ..Commands::tracking(Rules::Connect4) },
+                    ),
+                    Request::at(after.clone(), next),
+                ]
+            })
+            .collect();
+        check_equal(&mut decoder, &whole);
+    }
+}
+
+#[test]
+fn drafts_of_every_game_are_checked_not_believed() {
+    // A network that knows nothing agrees with no draft, and still writes what it would write without one.
+    let trained = model(false);
+    let parameters = initial_parameters(&trained.config).unwrap();
+    let wild = MavModel { parameters: parameters.iter().map(|x| x * 6.0).collect(), ..trained.clone() };
+    let mut decoder = MavDecoder::cpu(&wild, Precision::Exact).unwrap();
+    for rules in
+        [Rules::Chess, Rules::Chess960, Rules::Hex { size: 4, swap: true }, Rules::Othello, Rules::Togyz]
+    {
+        let requests: Vec<Request> = positions(rules, 3, 4)
+            .into_iter()
+            .map(|(before, mv, _)| Request::after(before, mv, tracking(rules)))
+            .collect();
+        check_equal(&mut decoder, &requests);
+    }
+}

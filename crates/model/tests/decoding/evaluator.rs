@@ -1,0 +1,116 @@
+//! The embedded evaluator as searches see it.
+
+use super::trained::{decoder, known, model, positions};
+use mavis_eval::{BatchLimits, EvalError, Evaluator, Recorder, Request, Verdict, batcher};
+use mavis_game::{Game, Move, Position, Rules};
+use mavis_lang::Mistake;
+use mavis_model::{
+    evaluator::{Embedded, EmbeddedSettings, WorldModel},
+    fan_out,
+};
+use mavis_net::Precision;
+use mavis_search::{
+    Stop,
+    mcts::{self, Search, Settings},
+};
+use std::sync::Arc;
+
+fn embedded(world: WorldModel) -> Embedded {
+    let settings = EmbeddedSettings { world, ..EmbeddedSettings::default() };
+    Embedded::cpu(model(false), Precision::Exact, settings).unwrap()
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap()
+}
+
+#[test]
+fn with_the_rules_every_legal_move_has_the_value_of_a_whole_pass() {
+    let evaluator = embedded(WorldModel::Rules);
+    let mut decoder = decoder(false);
+    let played = positions(Rules::Connect4, 20, 3);
+    let requests: Vec<Request> =
+        played.iter().map(|(before, mv, _)| Request::child(before.clone(), *mv)).collect();
+    let replies = runtime().block_on(evaluator.evaluate(requests));
+    let mut n_over = 0;
+    for ((_, _, after), reply) in played.iter().zip(replies) {
+        let evaluation = reply.unwrap();
+        assert_eq!(*evaluation.state, *after);
+        match evaluation.verdict {
+            Verdict::Ended(outcome) => {
+                n_over += 1;
+                assert_eq!(Some(outcome), after.outcome());
+            }
+            Verdict::Moves(moves) => {
+                let legal: Vec<Move> = after.legal_moves().into_iter().collect();
+                let whole = fan_out::with_known_moves(decoder.network(), false, &[(after, &legal)])
+                    .unwrap()
+                    .remove(0);
+                assert_eq!(moves.len(), legal.len());
+                for (entry, (mv, values)) in moves.iter().zip(&whole.values) {
+                    assert_eq!(entry.mv, *mv);
+                    assert!((entry.value.mean - values.mean()).abs() < 1e-5);
+                    assert!(entry.value.distribution.is_some());
+                }
+            }
+        }
+    }
+    assert!(n_over > 0, "ends are among the positions");
+    let start = Position::start(Rules::Connect4);
+    let illegal = runtime().block_on(evaluator.evaluate_one(Request::child(start, Move(9))));
+    assert!(matches!(illegal, Err(EvalError::Hallucination(h)) if h.kind == Mistake::IllegalMove));
+}
+
+#[test]
+fn the_model_alone_tracks_lists_and_is_caught_when_it_makes_things_up() {
+    let evaluator = embedded(WorldModel::Model);
+    let played = positions(Rules::Connect4, 12, 1);
+    let requests: Vec<Request> =
+        played.iter().map(|(before, mv, _)| Request::child(before.clone(), *mv)).collect();
+    let replies = runtime().block_on(evaluator.evaluate(requests));
+    let right = played
+        .iter()
+        .zip(&replies)
+        .filter(|((_, _, after), reply)| reply.as_ref().is_ok_and(|evaluation| *evaluation.state == *after));
+    assert!(right.count() >= 8, "states it was trained on are tracked");
+    // Hex was never trained: the answers are not even of the language, and say so.
+    let hex = Request::child(Position::start(Rules::HEX), Move(5));
+    let reply = runtime().block_on(evaluator.evaluate_one(hex));
+    assert!(matches!(reply, Err(EvalError::Hallucination(_))), "{reply:?}");
+    let foreign = Request::child(Position::start(Rules::Connect4), Move(4_000));
+    let reply = runtime().block_on(evaluator.evaluate_one(foreign));
+    assert!(matches!(reply, Err(EvalError::Hallucination(h)) if h.kind == Mistake::IllegalMove));
+}
+
+#[test]
+fn searches_share_batches_and_give_up_what_nobody_waits_for() {
+    let evaluator = embedded(WorldModel::Rules);
+    let recorder = Recorder::new(evaluator);
+    runtime().block_on(async {
+        let (stub, actor) = batcher(recorder.clone(), BatchLimits::default());
+        let states: Vec<Request> = known().into_iter().map(Request::state).collect();
+        drop(stub.evaluate_one(states[0].clone()));
+        let all: Vec<_> = states.iter().map(|request| stub.evaluate_one(request.clone())).collect();
+        let actor = tokio::spawn(actor.run());
+        for reply in all {
+            assert!(reply.await.is_ok());
+        }
+        assert_eq!(recorder.batch_sizes(), [states.len()]);
+        drop(stub);
+        actor.await.unwrap();
+    });
+}
+
+#[test]
+fn a_tree_search_runs_on_the_model_with_either_world() {
+    for (world, searched) in
+        [(WorldModel::Rules, mcts::WorldModel::Rules), (WorldModel::Model, mcts::WorldModel::Model)]
+    {
+        let evaluator: Arc<dyn Evaluator> = Arc::new(embedded(world));
+        let position = known().remove(0);
+        let settings = Settings { world: searched, simulations: 40, ..Settings::default() };
+        let mut search = Search::new(position.clone(), evaluator, settings);
+        let report = search.run_blocking(&Stop::default()).unwrap();
+        assert!(position.is_legal(report.best.unwrap()));
+    }
+}

@@ -1,0 +1,136 @@
+//! Lists of moves, one after the other and all at once.
+
+use super::trained::{decoder, known, positions, value};
+use mavis_game::{Move, Position, Rules};
+use mavis_lang::{AnswerProgress, Bucket, Commands, Mistake, Request, Step, Token, Top, moves};
+use mavis_model::{
+    decode::{Decoded, GreedySettings, MavDecoder},
+    fan_out,
+};
+use mavis_net::{Batch, Want};
+
+fn commands() -> [Commands; 2] {
+    let all = Commands::top_all_best(Rules::Connect4);
+    [all, Commands { top: Some(Top::Best(3)), ..all }]
+}
+
+/// Greedy decoding without sessions: the whole text again for every token.
+fn slowly(decoder: &mut MavDecoder, request: &Request) -> Vec<Token> {
+    let prompt = request.prompt();
+    let mut answer = request.opening();
+    let mut progress = AnswerProgress::new(&request.commands);
+    for &token in &answer {
+        progress.push(token);
+    }
+    while progress.step() == Step::More && answer.len() < 60 {
+        let tokens: Vec<u32> = prompt.iter().chain(&answer).map(|&token| u32::from(token)).collect();
+        let mut batch = Batch::default();
+        batch.push_prompted(&tokens, if decoder.full_input() { prompt.len() } else { 0 });
+        let logits = decoder.network().logits(&batch, &Want::last(&batch)).unwrap();
+        let best = logits.row(0).iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).unwrap().0;
+        answer.push(best as Token);
+        progress.push(best as Token);
+    }
+    answer
+}
+
+#[test]
+fn greedy_answers_equal_whole_passes_alone_and_in_batches() {
+    for full_input in [false, true] {
+        let mut decoder = decoder(full_input);
+        let unknown = positions(Rules::Connect4, 3, 77).into_iter().map(|(_, _, after)| after);
+        let requests: Vec<Request> = known()
+            .into_iter()
+            .chain(unknown)
+            .flat_map(|position| commands().map(|commands| Request::at(position.clone(), commands)))
+            .collect();
+        let settings = GreedySettings { max_tokens: 60, ..GreedySettings::default() };
+        let together: Vec<Decoded> = decoder.greedy(&requests, &settings).unwrap();
+        for (request, decoded) in requests.iter().zip(&together) {
+            let alone = decoder.greedy(std::slice::from_ref(request), &settings).unwrap().remove(0);
+            assert_eq!(alone.tokens, decoded.tokens);
+            assert_eq!(slowly(&mut decoder, request), decoded.tokens, "{}", decoded.text());
+        }
+    }
+}
+
+#[test]
+fn every_listed_move_has_its_distribution_and_a_false_step_is_named() {
+    let mut decoder = decoder(false);
+    let mut n_whole = 0;
+    for position in known() {
+        for commands in commands() {
+            let request = Request::at(position.clone(), commands);
+            let requests = std::slice::from_ref(&request);
+            let decoded = decoder.greedy(requests, &GreedySettings::default()).unwrap().remove(0);
+            let start = request.opening().len();
+            let written = decoded.tokens[start..].chunks(2);
+            assert!(decoded.values.len() >= 3, "{}", decoded.text());
+            for ((mv, values), pair) in decoded.values.iter().zip(written) {
+                assert_eq!(moves::token_of(Rules::Connect4, *mv), Some(pair[0]));
+                assert_eq!(values.mode().token(), pair[1], "what is written is the likeliest value");
+                assert!((values.0.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+                assert_eq!(values.mode(), Bucket::from_win_probability(value(&position, *mv)));
+            }
+            match decoded.answer(&request) {
+                Ok(answer) => {
+                    n_whole += 1;
+                    assert_eq!(answer.moves().len(), decoded.values.len());
+                    assert!(answer.best.is_some());
+                }
+                // So little training does not teach what was listed already.
+                Err(mistake) => assert_eq!(mistake.kind, Mistake::RepeatedMove, "{}", decoded.text()),
+            }
+        }
+    }
+    assert!(n_whole > 0, "some answers are whole");
+}
+
+#[test]
+fn fan_out_by_sessions_equals_fan_out_by_whole_passes() {
+    for full_input in [false, true] {
+        let mut decoder = decoder(full_input);
+        let positions = known();
+        let borrowed: Vec<&Position> = positions.iter().collect();
+        let expected = fan_out::by_model_alone(decoder.network(), full_input, &borrowed).unwrap();
+        let requests: Vec<Request> = positions
+            .iter()
+            .map(|position| Request::at(position.clone(), Commands::top_all(Rules::Connect4)))
+            .collect();
+        let got = decoder.fan_out(&requests).unwrap();
+        for (got, expected) in got.iter().zip(&expected) {
+            assert_eq!(got.outcome, None);
+            assert_eq!(got.fan.values.len(), expected.values.len());
+            for (one, other) in got.fan.values.iter().zip(&expected.values) {
+                assert_eq!(one.0, other.0);
+                assert!((one.1.mean() - other.1.mean()).abs() < 1e-4);
+            }
+        }
+        let legal: Vec<Vec<Move>> =
+            positions.iter().map(|position| position.legal_moves().into_iter().collect()).collect();
+        let known: Vec<&[Move]> = legal.iter().map(Vec::as_slice).collect();
+        let by_rules = decoder.fan_out_known(&requests, &known).unwrap();
+        for ((by_rules, got), legal) in by_rules.iter().zip(&got).zip(&legal) {
+            assert_eq!(by_rules.fan.values.len(), legal.len());
+            for (mv, values) in &got.fan.values {
+                let same = by_rules.fan.values.iter().find(|(known, _)| known == mv);
+                assert!(same.is_none_or(|(_, other)| (values.mean() - other.mean()).abs() < 1e-4));
+            }
+        }
+    }
+}
+
+#[test]
+fn fan_out_of_top_k_lists_k_moves() {
+    let mut decoder = decoder(false);
+    let three = Commands { top: Some(Top::Best(3)), ..Commands::top_all(Rules::Connect4) };
+    let requests: Vec<Request> = known().into_iter().map(|position| Request::at(position, three)).collect();
+    for (answer, request) in decoder.fan_out(&requests).unwrap().iter().zip(&requests) {
+        assert!((1..=3).contains(&answer.fan.values.len()));
+        let text = answer.answer(request).text(&request.commands);
+        assert!(text.starts_with("[%top_3 "), "{text}");
+    }
+    let tracked = positions(Rules::Connect4, 1, 1).remove(0);
+    let request = Request::after(tracked.0, tracked.1, Commands::tracking(Rules::Connect4));
+    assert!(decoder.fan_out(&[request]).is_err(), "fan-out needs a position");
+}
