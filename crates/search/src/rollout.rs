@@ -2,27 +2,18 @@
 
 mod tree;
 
-use crate::{Stop, random::Random};
+use crate::{Stop, knob::knobs, random::Random};
 use mavis_game::{Game, Move, Moves, Outcome, Position, Side, for_game};
 use tree::{ROOT, Tree};
 
-/// Settings of the rollout search.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Settings {
-    /// Simulations to run; each ends in one random game or in a finished position.
-    pub simulations: u32,
-    /// Exploration constant of UCT, for values from -1 to 1.
-    pub c: f32,
-    /// Seed of the random games.
-    pub seed: u64,
-    /// Most nodes the tree may hold (16 bytes each); a full tree is still searched, but grows no further.
-    pub max_nodes: u32,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
+knobs! {
+    /// Settings of the rollout search.
+    pub struct Settings {
+        simulations "sims": u32 = 100, Integer(1, 4_000_000_000), "Simulations to run; each ends in one random game or in a finished position.";
         // The constant of UCT is √2 for rewards in [0, 1]; kept on our range of [-1, 1] it explores half as much.
-        Self { simulations: 100, c: std::f32::consts::SQRT_2, seed: 0, max_nodes: 1 << 26 }
+        c "c": f32 = std::f32::consts::SQRT_2, Real(0.0, 1000.0), "Exploration constant of UCT, for values from -1 to 1.";
+        seed "seed": u64 = 0, Integer(0, u64::MAX), "Seed of the random games.";
+        max_nodes "max_nodes": u32 = 1 << 26, Integer(1, 1 << 31), "Most nodes of the tree (16 bytes each); a full tree is still searched, but grows no further.";
     }
 }
 

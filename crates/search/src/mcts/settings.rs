@@ -151,6 +151,15 @@ mod tests {
     }
 
     #[test]
+    fn the_manual_explains_every_row_with_its_default() {
+        let manual = include_str!("../../../../docs/search.md");
+        for knob in Settings::knobs() {
+            let row = format!("| `{}` | {} |", knob.name, knob.default);
+            assert!(manual.contains(&row), "no row {row}");
+        }
+    }
+
+    #[test]
     fn uci_names_are_capitalized() {
         let names: Vec<String> = Settings::knobs().iter().map(|knob| knob.uci_name()).collect();
         assert!(names.contains(&"CPuct".to_owned()) && names.contains(&"NoiseAlpha".to_owned()));

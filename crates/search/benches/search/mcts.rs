@@ -2,11 +2,8 @@
 //!
 //! `plain` calls a function; `async` goes through futures with 16 in flight, as a model player does.
 
-#![allow(missing_docs, reason = "criterion's macros make undocumented items")]
-
-use criterion::{
-    BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime,
-};
+use crate::Clock;
+use criterion::{BenchmarkGroup, Criterion, Throughput};
 use mavis_eval::Free;
 use mavis_game::{Game, Move, Moves, Position, Rules, for_game};
 use mavis_search::{
@@ -26,7 +23,7 @@ fn settings(simulations: u32) -> Settings {
     Settings { simulations, ..Default::default() }
 }
 
-fn plain(group: &mut BenchmarkGroup<'_, WallTime>, rules: Rules, simulations: u32) {
+fn plain(group: &mut BenchmarkGroup<'_, Clock>, rules: Rules, simulations: u32) {
     let position = Position::start(rules);
     let settings = settings(simulations);
     group.throughput(Throughput::Elements(u64::from(simulations)));
@@ -35,7 +32,7 @@ fn plain(group: &mut BenchmarkGroup<'_, WallTime>, rules: Rules, simulations: u3
     });
 }
 
-fn asynchronous(group: &mut BenchmarkGroup<'_, WallTime>, rules: Rules, simulations: u32) {
+fn asynchronous(group: &mut BenchmarkGroup<'_, Clock>, rules: Rules, simulations: u32) {
     let settings = settings(simulations);
     group.throughput(Throughput::Elements(u64::from(simulations)));
     group.bench_function(format!("async/{}", rules.name()), |bencher| {
@@ -46,7 +43,7 @@ fn asynchronous(group: &mut BenchmarkGroup<'_, WallTime>, rules: Rules, simulati
     });
 }
 
-fn overhead(criterion: &mut Criterion) {
+pub(crate) fn overhead(criterion: &mut Criterion<Clock>) {
     let mut group = criterion.benchmark_group("mcts");
     group.sample_size(10);
     for (rules, simulations) in [
@@ -63,6 +60,3 @@ fn overhead(criterion: &mut Criterion) {
     }
     group.finish();
 }
-
-criterion_group!(benches, overhead);
-criterion_main!(benches);
