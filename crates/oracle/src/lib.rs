@@ -2,7 +2,8 @@
 //!
 //! An [`Oracle`] takes a position and gives a [`Verdict`]: a score and a win probability for each legal move, best
 //! first. Behind the trait stand [`connect4`], an exact solver; [`othello`], exact near the end of the game; [`togyz`], a
-//! depth-limited search; and [`engine`], any UCI engine as a child process that is replaced when it fails.
+//! depth-limited search; [`hex`], tree search with playouts and an exact solver; and [`engine`], any UCI engine as a
+//! child process that is replaced when it fails.
 //! [`pool::evaluate_all`] puts several oracles to work on one stream of positions, and [`OracleEvaluator`] gives any of
 //! them the face of an evaluator, for a search with perfect answers. Scores and
 //! their meaning as win probabilities are those of `mavis-lang`, so that what a model learns and what an oracle says
@@ -31,6 +32,7 @@ pub mod connect4;
 pub mod engine;
 mod evaluator;
 pub mod gtp;
+pub mod hex;
 mod oracle;
 pub mod othello;
 pub mod pool;

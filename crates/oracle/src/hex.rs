@@ -1,0 +1,102 @@
+//! Hex: win rates by Monte Carlo tree search, and an exact solver for what is within its reach.
+
+mod board;
+mod connections;
+mod playout;
+mod solver;
+mod tree;
+
+use crate::oracle::refuse_finished;
+use crate::{Identity, MoveVerdict, Oracle, OracleError, Score, Verdict};
+use board::{Board, Geometry};
+use mavis_game::{Game, Hex, Move, Position, Rules};
+pub use solver::{HexSolver, Solved};
+use tree::Tree;
+
+/// How a Hex position is judged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HexSettings {
+    /// Playouts for a position.
+    pub playouts: u32,
+    /// Positions the exact solver may look at first; 0 leaves it out.
+    pub solver_nodes: u64,
+    /// Seed of the playouts; each position starts from it, so the order of positions does not matter.
+    pub seed: u64,
+}
+
+impl Default for HexSettings {
+    fn default() -> Self {
+        Self { playouts: 20_000, solver_nodes: 200, seed: 0 }
+    }
+}
+
+/// Judges Hex positions on boards of up to 11x11.
+#[derive(Default)]
+pub struct HexOracle {
+    settings: HexSettings,
+}
+
+impl HexOracle {
+    /// An oracle with these settings.
+    #[must_use]
+    pub fn new(settings: HexSettings) -> Self {
+        Self { settings }
+    }
+
+    /// Win or loss of every placement, if the solver gets that far.
+    fn solve(&self, position: &Hex) -> Option<Vec<Move>> {
+        (self.settings.solver_nodes > 0).then_some(())?;
+        // A solver of its own for each position: what it remembers must not decide what is within reach.
+        match HexSolver::new(self.settings.solver_nodes).winning_moves(position) {
+            Ok(Solved::Yes(winning)) => Some(winning),
+            Ok(Solved::OutOfReach) | Err(_) => None,
+        }
+    }
+
+    /// The win rate of every placement for the side to move, best first.
+    fn rates(&self, position: &Hex) -> Option<Vec<(Move, f32)>> {
+        let geometry = Geometry::new(position.size());
+        let board = Board::new(position, position.side_to_move())?;
+        let rates = Tree::new(&geometry, self.settings.seed).rates(&board, self.settings.playouts);
+        let mut rates: Vec<_> = rates.into_iter().map(|(cell, rate)| (Move(cell as u16), rate)).collect();
+        rates.sort_by(|a, b| b.1.total_cmp(&a.1));
+        Some(rates)
+    }
+}
+
+impl Oracle for HexOracle {
+    fn identity(&self) -> Identity {
+        let HexSettings { playouts, solver_nodes, seed } = self.settings;
+        Identity::ours("hex-mcts", format!("playouts={playouts} solver_nodes={solver_nodes} seed={seed}"))
+    }
+
+    fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError> {
+        let rules = position.rules();
+        let wrong = || OracleError::WrongGame { oracle: "hex-mcts".to_owned(), rules };
+        let Position::Hex(position) = position else { return Err(wrong()) };
+        refuse_finished(position)?;
+        let mut moves = judged(rules, &self.rates(position).ok_or_else(wrong)?);
+        if let Some(winning) = self.solve(position) {
+            for verdict in &mut moves {
+                let sign = if winning.contains(&verdict.mv) { 1 } else { -1 };
+                *verdict = MoveVerdict::new(rules, verdict.mv, Score::Solved(sign), None);
+            }
+            // Winning moves first, among equals those the playouts like better.
+            moves.sort_by(|a, b| b.win_probability.total_cmp(&a.win_probability));
+        }
+        if position.may_swap() {
+            let mut swapped = *position;
+            swapped.play_unchecked(Hex::SWAP);
+            let replies = self.rates(&swapped).ok_or_else(wrong)?;
+            let best = replies.first().map_or(0.5, |&(_, rate)| rate);
+            let verdict = MoveVerdict::new(rules, Hex::SWAP, Score::WinRate(1.0 - best), None);
+            let at = moves.partition_point(|known| known.win_probability >= verdict.win_probability);
+            moves.insert(at, verdict);
+        }
+        Ok(Verdict { moves })
+    }
+}
+
+fn judged(rules: Rules, rates: &[(Move, f32)]) -> Vec<MoveVerdict> {
+    rates.iter().map(|&(mv, rate)| MoveVerdict::new(rules, mv, Score::WinRate(rate), None)).collect()
+}

@@ -1,0 +1,187 @@
+//! Monte Carlo tree search with RAVE over bit boards.
+
+use super::board::{Board, Cells, Geometry, bits};
+use super::playout::Playout;
+use mavis_game::Side;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+
+/// Visits at which the playouts' all-moves-as-first rates weigh as much as the move's own.
+///
+/// The schedule is that of Gelly and Silver (2011). On the puzzles of the tests 1000 and no exploration find a third of
+/// the winning moves among the first five, these numbers more than half.
+const RAVE_EQUIVALENCE: f32 = 150.0;
+/// Weight of the bonus for moves that were tried little.
+const EXPLORATION: f32 = 0.3;
+/// Visits the RAVE rate counts for when the search is over.
+const RAVE_AT_THE_END: f32 = 10.0;
+/// Visits from which the line below a move says more than its mean.
+const TRUSTED_FROM: f32 = 40.0;
+/// Visits a leaf needs before its moves get nodes of their own.
+const EXPAND_AT: f32 = 8.0;
+/// Wins and visits a new move is credited with, so that the first playout does not decide.
+const PRIOR: f32 = 1.0;
+
+/// A move in the tree, with its rates for the player who makes it.
+struct Edge {
+    cell: u8,
+    child: Option<u32>,
+    visits: f32,
+    wins: f32,
+    rave_visits: f32,
+    rave_wins: f32,
+}
+
+struct Node {
+    visits: f32,
+    edges: Vec<Edge>,
+}
+
+/// A search tree.
+pub(super) struct Tree<'a> {
+    geometry: &'a Geometry,
+    nodes: Vec<Node>,
+    random: Xoshiro256PlusPlus,
+}
+
+impl<'a> Tree<'a> {
+    pub(super) fn new(geometry: &'a Geometry, seed: u64) -> Self {
+        Self { geometry, nodes: Vec::new(), random: Xoshiro256PlusPlus::seed_from_u64(seed) }
+    }
+
+    /// The win rate of every legal cell for the side to move, after `n_playouts` playouts in all.
+    ///
+    /// A quarter of them is spread evenly over the moves, since every move needs a value and not only the best one.
+    pub(super) fn rates(&mut self, board: &Board, n_playouts: u32) -> Vec<(usize, f32)> {
+        self.nodes.clear();
+        let root = self.grow(board, geometry_cells(self.geometry, board));
+        let n_moves = self.nodes[root].edges.len().max(1);
+        for number in 0..n_playouts {
+            let forced = (number % 4 == 0).then_some(number as usize / 4 % n_moves);
+            self.simulate(board, root, forced);
+        }
+        let edges = &self.nodes[root].edges;
+        edges.iter().map(|edge| (usize::from(edge.cell), self.value(edge))).collect()
+    }
+
+    /// The rate of a move, as its most searched line sees it: the mean over all replies that were tried lags behind what
+    /// the search has come to know.
+    fn value(&self, edge: &Edge) -> f32 {
+        let mean = final_rate(edge);
+        if edge.visits < TRUSTED_FROM {
+            return mean;
+        }
+        let replies = edge.child.map_or(&[][..], |child| &self.nodes[child as usize].edges);
+        match replies.iter().max_by(|a, b| a.visits.total_cmp(&b.visits)) {
+            Some(reply) => 0.5 * mean + 0.5 * (1.0 - self.value(reply)),
+            None => mean,
+        }
+    }
+
+    /// A node with the given moves.
+    fn grow(&mut self, board: &Board, cells: Cells) -> usize {
+        let live = bits(cells)
+            .filter(|&cell| !self.geometry.is_dead(board, cell))
+            .fold(0, |live, cell| live | 1 << cell);
+        // The root keeps dead cells, for they are legal; further down they are no better than passing.
+        let cells = if self.nodes.is_empty() || live == 0 { cells } else { live };
+        let edges = bits(cells).map(|cell| Edge {
+            cell: cell as u8,
+            child: None,
+            visits: 0.0,
+            wins: 0.0,
+            rave_visits: PRIOR * 2.0,
+            rave_wins: PRIOR,
+        });
+        self.nodes.push(Node { visits: 0.0, edges: edges.collect() });
+        self.nodes.len() - 1
+    }
+
+    /// One walk down the tree, one playout, one walk back.
+    fn simulate(&mut self, root_board: &Board, root: usize, forced: Option<usize>) {
+        let mut board = *root_board;
+        let (mut node, mut path) = (root, Vec::new());
+        let mut decided = None;
+        loop {
+            let idx = match forced {
+                Some(idx) if path.is_empty() => idx,
+                _ => self.select(node),
+            };
+            let cell = usize::from(self.nodes[node].edges[idx].cell);
+            path.push((node, idx));
+            let side = board.side;
+            board = board.after(cell);
+            if self.geometry.joins(side, board.stones[side.index()]) {
+                decided = Some(side);
+                break;
+            }
+            let edge = &self.nodes[node].edges[idx];
+            match edge.child {
+                Some(child) => node = child as usize,
+                None if edge.visits >= EXPAND_AT => {
+                    let child = self.grow(&board, geometry_cells(self.geometry, &board));
+                    self.nodes[node].edges[idx].child = Some(child as u32);
+                    node = child;
+                }
+                None => break,
+            }
+        }
+        let (winner, filled) = match decided {
+            Some(winner) => (winner, board),
+            None => Playout::new(self.geometry, &board).run(&mut self.random),
+        };
+        self.back_up(root_board, &path, winner, &filled);
+    }
+
+    fn select(&self, node: usize) -> usize {
+        let edges = &self.nodes[node].edges;
+        let log = (1.0 + self.nodes[node].visits).ln();
+        let mut best = (f32::MIN, 0);
+        for (idx, edge) in edges.iter().enumerate() {
+            let rate = mixed_rate(edge) + EXPLORATION * (log / (1.0 + edge.visits)).sqrt();
+            if rate > best.0 {
+                best = (rate, idx);
+            }
+        }
+        best.1
+    }
+
+    /// Credits the moves of the path, and by RAVE all moves their player made later in the playout.
+    fn back_up(&mut self, root_board: &Board, path: &[(usize, usize)], winner: Side, filled: &Board) {
+        let mut side = root_board.side;
+        for &(node, idx) in path {
+            let won = f32::from(u8::from(winner == side));
+            let node = &mut self.nodes[node];
+            node.visits += 1.0;
+            node.edges[idx].visits += 1.0;
+            node.edges[idx].wins += won;
+            let own = filled.stones[side.index()];
+            for edge in node.edges.iter_mut().filter(|edge| own >> edge.cell & 1 != 0) {
+                edge.rave_visits += 1.0;
+                edge.rave_wins += won;
+            }
+            side = side.other();
+        }
+    }
+}
+
+fn geometry_cells(geometry: &Geometry, board: &Board) -> Cells {
+    geometry.all & !board.occupied()
+}
+
+/// A move's own rate and its RAVE rate, the first weighing more with every visit.
+fn mixed_rate(edge: &Edge) -> f32 {
+    let rave = edge.rave_wins / edge.rave_visits;
+    if edge.visits == 0.0 {
+        return rave;
+    }
+    let weight = (RAVE_EQUIVALENCE / (3.0 * edge.visits + RAVE_EQUIVALENCE)).sqrt();
+    weight * rave + (1.0 - weight) * edge.wins / edge.visits
+}
+
+/// The rate that is reported: the move's own, with the RAVE rate as a few visits' worth of prior knowledge. RAVE guides
+/// a search well but levels the differences between moves.
+fn final_rate(edge: &Edge) -> f32 {
+    let rave = edge.rave_wins / edge.rave_visits;
+    (edge.wins + RAVE_AT_THE_END * rave) / (edge.visits + RAVE_AT_THE_END)
+}
