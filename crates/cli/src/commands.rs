@@ -3,6 +3,7 @@
 mod perft;
 mod play;
 mod show;
+mod train;
 
 use clap::Subcommand;
 use std::io::Write;
@@ -15,6 +16,7 @@ pub(crate) enum Command {
     Perft(perft::Perft),
     Show(show::Show),
     Play(play::Play),
+    Train(train::Train),
 }
 
 impl Command {
@@ -23,6 +25,7 @@ impl Command {
             Self::Perft(command) => command.run(),
             Self::Show(command) => command.run(),
             Self::Play(command) => command.run(),
+            Self::Train(command) => command.run(),
         }
     }
 }

@@ -7,6 +7,7 @@ mod commands;
 mod human;
 mod input;
 mod registry;
+mod stop;
 
 use clap::Parser;
 use std::process::ExitCode;

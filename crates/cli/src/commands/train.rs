@@ -1,0 +1,252 @@
+//! `mavis train`: networks from annotated positions.
+
+use crate::{
+    input::{BadInput, OrBadInput},
+    stop,
+};
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use mavis_data::{Annotations, FenValues, read_puzzles};
+use mavis_game::{Position, Rules};
+use mavis_model::{
+    mixture::{Mixture, MixtureSettings},
+    train::{Budget, Device, Event, Material, RunFolder, TrainSettings, train},
+};
+use mavis_net::{OptimizerSettings, TrainState, Trainer, TransformerConfig, cpu::CpuTrainer, initial_parameters};
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Trains a network.
+#[derive(Args)]
+pub(crate) struct Train {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    Mav(TrainMav),
+}
+
+/// Trains the MAV model; run it again with the same folder to go on.
+///
+/// Example: mavis train mav --config recipes/9m.toml --out runs/first --max-minutes 20
+#[derive(Args)]
+struct TrainMav {
+    /// Settings as TOML; see docs/training.md
+    #[arg(long)]
+    config: PathBuf,
+    /// Folder of the run: settings, metrics, checkpoints
+    #[arg(long)]
+    out: PathBuf,
+    /// Overrides a setting, e.g. --set loss.value_smear=0.75
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Trains for so many minutes whatever the settings say
+    #[arg(long)]
+    max_minutes: Option<f64>,
+    /// Starts from the weights of this model instead of random ones
+    #[arg(long)]
+    from: Option<PathBuf>,
+}
+
+impl Train {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        match self.what {
+            What::Mav(command) => command.run(),
+        }
+    }
+}
+
+impl TrainMav {
+    fn run(self) -> anyhow::Result<()> {
+        let mut settings = read_settings(&self.config, &self.overrides)?;
+        if let Some(minutes) = self.max_minutes {
+            settings.budget = Budget::Minutes(minutes);
+        }
+        let network = settings.network().or_bad_input()?;
+        let material = material(&settings)?;
+        note(&format!(
+            "{} positions, {} examples a step",
+            material.mixture.n_positions(),
+            material.mixture.examples_per_batch()
+        ));
+        let mut keeper = RunFolder::open(&self.out, &settings, stop::flag(), Box::new(show))?;
+        let state = match (keeper.resume()?, &self.from) {
+            (Some(state), _) => {
+                note(&format!("going on from step {}", state.step));
+                state
+            }
+            (None, Some(path)) => TrainState::new(mavis_model::MavModel::load(path)?.parameters),
+            (None, None) => TrainState::new(initial_parameters(&network)?),
+        };
+        let mut trainer = trainer(&settings, network, state)?;
+        train(&mut *trainer, &material, &settings, &mut keeper)?;
+        Ok(())
+    }
+}
+
+fn trainer(
+    settings: &TrainSettings,
+    network: TransformerConfig,
+    state: TrainState,
+) -> anyhow::Result<Box<dyn Trainer>> {
+    let optimizer: OptimizerSettings = settings.optimizer.clone();
+    match settings.device {
+        Device::Cpu => Ok(Box::new(CpuTrainer::new(network, optimizer, state)?)),
+        Device::Cuda => cuda_trainer(settings, network, optimizer, state),
+    }
+}
+
+#[cfg(feature = "cuda")]
+fn cuda_trainer(
+    settings: &TrainSettings,
+    network: TransformerConfig,
+    optimizer: OptimizerSettings,
+    state: TrainState,
+) -> anyhow::Result<Box<dyn Trainer>> {
+    use mavis_net::cuda::{CudaOptions, CudaTrainer};
+    let options = CudaOptions::for_tokens(settings.batch.tokens);
+    Ok(Box::new(CudaTrainer::new(network, &optimizer, &state, &options)?))
+}
+
+#[cfg(not(feature = "cuda"))]
+fn cuda_trainer(
+    _: &TrainSettings,
+    _: TransformerConfig,
+    _: OptimizerSettings,
+    _: TrainState,
+) -> anyhow::Result<Box<dyn Trainer>> {
+    Err(BadInput::new("device = \"cuda\" needs a build with --features cuda").into())
+}
+
+/// Reads the file, then lays the overrides over it; unknown keys are errors.
+fn read_settings(path: &Path, overrides: &[String]) -> anyhow::Result<TrainSettings> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string()).map_err(chain)?;
+    let mut table: toml::Table = text.parse().map_err(|error| bad_file(path, &error))?;
+    for line in overrides {
+        lay_over(&mut table, line)?;
+    }
+    table.try_into().map_err(|error| bad_file(path, &error).into())
+}
+
+fn chain(error: anyhow::Error) -> BadInput {
+    BadInput::new(format!("{error:#}"))
+}
+
+fn bad_file(path: &Path, error: &toml::de::Error) -> BadInput {
+    BadInput::new(format!("{}: {}", path.display(), error.message()))
+}
+
+/// Puts one `key.key=value` in its place; the value is TOML, or plain text where it is not.
+fn lay_over(table: &mut toml::Table, line: &str) -> Result<(), BadInput> {
+    let bad = || BadInput::new(format!("bad override '{line}' (expected KEY=VALUE)"));
+    let (path, text) = line.split_once('=').ok_or_else(bad)?;
+    let value = format!("value = {text}")
+        .parse::<toml::Table>()
+        .ok()
+        .and_then(|mut parsed| parsed.remove("value"))
+        .unwrap_or_else(|| toml::Value::String(text.to_owned()));
+    let (parents, key) = path.rsplit_once('.').map_or((None, path), |(parents, key)| (Some(parents), key));
+    let mut place = table;
+    for parent in parents.into_iter().flat_map(|parents| parents.split('.')) {
+        let below = place.entry(parent).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        place = below.as_table_mut().ok_or_else(bad)?;
+    }
+    place.insert(key.to_owned(), value);
+    Ok(())
+}
+
+fn material(settings: &TrainSettings) -> anyhow::Result<Material> {
+    let puzzles = match &settings.puzzles {
+        Some(puzzles) => read_puzzles(&puzzles.path, usize::MAX).map_err(|error| chain(error.into()))?,
+        None => Vec::new(),
+    };
+    // A position is the same whatever its move counters say.
+    let known: HashSet<String> =
+        puzzles.iter().flat_map(|puzzle| &puzzle.steps).map(|(position, _)| board_of(&position.to_string())).collect();
+    let mut sets = Vec::new();
+    for set in &settings.data {
+        sets.push((open(&set.path, &set.game, |fen| !known.contains(&board_of(fen)))?, set.weight));
+    }
+    let mut validation = Vec::new();
+    for set in &settings.validation {
+        let name = set.path.file_name().map_or_else(|| set.game.clone(), |name| name.to_string_lossy().into_owned());
+        validation.push((name, open(&set.path, &set.game, |_| true)?));
+    }
+    let mixture_settings = MixtureSettings {
+        seed: settings.seed,
+        batch: settings.batch,
+        examples: settings.examples.clone(),
+        loss: settings.loss.clone(),
+        full_input: settings.full_input,
+    };
+    let mixture = Mixture::new(sets, mixture_settings)
+        .ok_or_else(|| BadInput::new("no data to train on: the settings need [[data]]"))?;
+    let limit = settings.puzzles.as_ref().map_or(0, |puzzles| puzzles.limit);
+    Ok(Material { mixture, validation, puzzles: puzzles.into_iter().take(limit).collect() })
+}
+
+/// The first four fields of a FEN.
+fn board_of(fen: &str) -> String {
+    fen.split(' ').take(4).collect::<Vec<_>>().join(" ")
+}
+
+fn open(path: &Path, game: &str, keep: impl FnMut(&str) -> bool) -> anyhow::Result<Arc<dyn Annotations>> {
+    let rules: Rules = game.parse().or_bad_input()?;
+    let mut set = FenValues::open(rules, path).map_err(|error| chain(error.into()))?;
+    set.retain(keep);
+    if let Some(fen) = set.fen(0) {
+        Position::parse(rules, fen).or_bad_input()?;
+    }
+    Ok(Arc::new(set))
+}
+
+fn note(text: &str) {
+    #[expect(clippy::print_stderr, reason = "progress belongs on stderr")]
+    {
+        eprintln!("{text}");
+    }
+}
+
+/// One line a log line, for people.
+fn show(event: &Event) {
+    match event {
+        Event::Step(line) => {
+            let kinds: Vec<String> =
+                line.by_kind.iter().map(|(kind, loss)| format!("{kind} {loss:.4}")).collect();
+            note(&format!(
+                "step {:>7}  {:>5.1} %  loss {:.4}  {}  lr {:.2e}  norm {:.2}  {:.0} tokens/s  waiting {:.1} %",
+                line.step,
+                100.0 * line.progress,
+                line.loss,
+                kinds.join("  "),
+                line.learning_rate,
+                line.gradient_norm,
+                line.tokens_per_second,
+                100.0 * line.waiting
+            ));
+        }
+        Event::Measure(measured) => {
+            for (name, q) in &measured.quality {
+                note(&format!(
+                    "measured {name}: F1 {:.4} (precision {:.4}, recall {:.4}), whole sets {:.1} %, best move {:.1} % by mean, {:.1} % by max, regret {:.4}, value error {:.4}",
+                    q.f1,
+                    q.precision,
+                    q.recall,
+                    100.0 * q.whole_sets,
+                    100.0 * q.best_by_mean,
+                    100.0 * q.best_by_max,
+                    q.regret,
+                    q.value_error
+                ));
+            }
+            if let Some((solved, first)) = measured.puzzles {
+                note(&format!("puzzles: {:.1} % solved, {:.1} % first moves", 100.0 * solved, 100.0 * first));
+            }
+        }
+    }
+}
