@@ -1,8 +1,10 @@
 //! One module a command.
 
+mod lang;
 mod perft;
 mod play;
 mod show;
+mod solve;
 mod train;
 
 use clap::Subcommand;
@@ -16,6 +18,8 @@ pub(crate) enum Command {
     Perft(perft::Perft),
     Show(show::Show),
     Play(play::Play),
+    Solve(solve::Solve),
+    Lang(lang::Lang),
     Train(train::Train),
 }
 
@@ -25,6 +29,8 @@ impl Command {
             Self::Perft(command) => command.run(),
             Self::Show(command) => command.run(),
             Self::Play(command) => command.run(),
+            Self::Solve(command) => command.run(),
+            Self::Lang(command) => command.run(),
             Self::Train(command) => command.run(),
         }
     }

@@ -77,3 +77,39 @@ fn without_a_terminal_the_main_job_plays_itself_once() {
     let result = game.lines().rev().nth(1).expect("a result line");
     assert!(["1-0", "0-1", "1/2-1/2"].iter().any(|outcome| result.contains(outcome)), "{result}");
 }
+
+#[test]
+fn language_commands_show_examples_and_judge_answers() {
+    let example = stdout(&["lang", "example", "--game", "hex", "--seed", "3"]);
+    assert!(example.starts_with("<mav game=hex size=11>"), "{example}");
+    assert_eq!(example, stdout(&["lang", "example", "--game", "hex", "--seed", "3"]));
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("answers.txt");
+    std::fs::write(&file, &example).expect("a file");
+    let path = file.to_str().expect("a plain path");
+    assert!(stdout(&["lang", "check", path, "--json"]).contains("\"n_right\":1"));
+    assert!(stdout(&["lang", "tokenize", path]).contains("\"<mav game=hex size=11>\""));
+    check_bad(&["lang", "check", "/no/such/file"], "cannot read");
+}
+
+#[test]
+fn connect_four_is_solved_on_the_command_line() {
+    let solved = stdout(&["solve", "--game", "connect4", "22253222253333346674566464"]);
+    assert!(solved.ends_with("score -1\n"), "{solved}");
+    check_bad(&["solve", "--game", "connect4", "1111111"], "move 7");
+    check_bad(&["solve", "--game", "chess", "1"], "no exact solver");
+}
+
+#[test]
+fn training_settings_are_checked_before_anything_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("c.toml");
+    let out = folder.path().join("run");
+    std::fs::write(&config, "presett = \"test\"\n").expect("a file");
+    let (config, out) = (config.to_str().expect("plain"), out.to_str().expect("plain"));
+    check_bad(&["train", "mav", "--config", config, "--out", out], "presett");
+    std::fs::write(config, "preset = \"test\"\n").expect("a file");
+    check_bad(&["train", "mav", "--config", config, "--out", out], "no data");
+    check_bad(&["train", "mav", "--config", config, "--out", out, "--set", "seed"], "bad override 'seed'");
+    assert!(!std::path::Path::new(out).exists(), "nothing is written for bad settings");
+}

@@ -119,6 +119,10 @@ impl Annotations for FenValues {
         let fail = |reason: String| RecordError { idx, reason };
         let fen = self.fen(idx).ok_or_else(|| fail("no such record".to_owned()))?;
         let position = Position::parse(self.rules, fen).map_err(|error| fail(error.to_string()))?;
+        // An engine may still value moves where our rules have ended the game, by dead material for one.
+        if position.outcome().is_some() {
+            return Ok(AnnotatedPosition { position, moves: Vec::new(), best: None });
+        }
         let mut moves: Vec<Move> = position.legal_moves().into_iter().collect();
         let record = &self.values[self.records[idx] as usize..];
         let (n_moves, best) = (usize::from(record[0]), usize::from(record[1]));
@@ -164,6 +168,14 @@ mod tests {
         assert_eq!(texts[..4], ["a7a8b", "a7a8n", "a7a8q", "a7a8r"]);
         assert_eq!(record.best, Some(record.moves[2].0));
         assert_eq!((record.moves[2].1, record.moves[6].1), (1.0, 0.0));
+    }
+
+    #[test]
+    fn a_game_that_is_over_has_no_moves_to_value() {
+        let fens = b"8/8/8/8/8/5k2/8/5K2 w - - 0 1\n";
+        let set = FenValues::from_bytes(Rules::Chess, fens, &[2, 0, 127, 127]).unwrap();
+        let record = set.get(0).unwrap();
+        assert!(record.moves.is_empty() && record.best.is_none());
     }
 
     #[test]

@@ -12,7 +12,9 @@ use mavis_model::{
     mixture::{Mixture, MixtureSettings},
     train::{Budget, Device, Event, Material, RunFolder, TrainSettings, train},
 };
-use mavis_net::{OptimizerSettings, TrainState, Trainer, TransformerConfig, cpu::CpuTrainer, initial_parameters};
+use mavis_net::{
+    OptimizerSettings, TrainState, Trainer, TransformerConfig, cpu::CpuTrainer, initial_parameters,
+};
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},
@@ -33,10 +35,10 @@ enum What {
 
 /// Trains the MAV model; run it again with the same folder to go on.
 ///
-/// Example: mavis train mav --config recipes/9m.toml --out runs/first --max-minutes 20
+/// Example: mavis train mav --config recipes/yardstick.toml --out runs/first --max-minutes 20
 #[derive(Args)]
 struct TrainMav {
-    /// Settings as TOML; see docs/training.md
+    /// Settings as TOML
     #[arg(long)]
     config: PathBuf,
     /// Folder of the run: settings, metrics, checkpoints
@@ -166,15 +168,19 @@ fn material(settings: &TrainSettings) -> anyhow::Result<Material> {
         None => Vec::new(),
     };
     // A position is the same whatever its move counters say.
-    let known: HashSet<String> =
-        puzzles.iter().flat_map(|puzzle| &puzzle.steps).map(|(position, _)| board_of(&position.to_string())).collect();
+    let known: HashSet<String> = puzzles
+        .iter()
+        .flat_map(|puzzle| &puzzle.steps)
+        .map(|(position, _)| board_of(&position.to_string()))
+        .collect();
     let mut sets = Vec::new();
     for set in &settings.data {
         sets.push((open(&set.path, &set.game, |fen| !known.contains(&board_of(fen)))?, set.weight));
     }
     let mut validation = Vec::new();
     for set in &settings.validation {
-        let name = set.path.file_name().map_or_else(|| set.game.clone(), |name| name.to_string_lossy().into_owned());
+        let name =
+            set.path.file_name().map_or_else(|| set.game.clone(), |name| name.to_string_lossy().into_owned());
         validation.push((name, open(&set.path, &set.game, |_| true)?));
     }
     let mixture_settings = MixtureSettings {

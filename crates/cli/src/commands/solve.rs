@@ -1,0 +1,85 @@
+//! `mavis solve`: exact scores of every move.
+
+use super::{answer, answer_json};
+use crate::input::{BadInput, OrBadInput};
+use clap::Args;
+use mavis_game::{Game, Position, Rules};
+use mavis_oracle::{Oracle, Score, connect4::Connect4Solver};
+use serde::Serialize;
+
+/// Solves a Connect Four position exactly.
+///
+/// MOVES are the columns played so far. A score counts the stones the winner has left when he wins: positive for the
+/// side to move, zero for a draw.
+///
+/// Example: mavis solve --game connect4 4455
+#[derive(Args)]
+pub(crate) struct Solve {
+    /// connect4
+    #[arg(long, default_value = "connect4")]
+    game: String,
+    /// Columns 1 to 7, one digit a move; nothing for the empty board
+    #[arg(default_value = "")]
+    moves: String,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Solved {
+    position: String,
+    score: i32,
+    moves: Vec<SolvedMove>,
+}
+
+#[derive(Serialize)]
+struct SolvedMove {
+    r#move: String,
+    score: i32,
+    plies: Option<u32>,
+}
+
+impl Solve {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let rules: Rules = self.game.parse().or_bad_input()?;
+        if rules != Rules::Connect4 {
+            return Err(BadInput::new(format!("no exact solver for {rules} (connect4 has one)")).into());
+        }
+        let mut position = Position::start(rules);
+        for (idx, column) in self.moves.chars().enumerate() {
+            position
+                .play_text(&column.to_string())
+                .map_err(|error| BadInput::new(format!("move {} of '{}': {error}", idx + 1, self.moves)))?;
+        }
+        if let (Some(outcome), Some(reason)) = (position.outcome(), position.end_reason()) {
+            return Err(BadInput::new(format!("the game is over: {outcome} ({reason})")).into());
+        }
+        let verdict = Connect4Solver::default().evaluate(&position)?;
+        let moves: Vec<SolvedMove> = verdict
+            .moves
+            .iter()
+            .map(|judged| SolvedMove {
+                r#move: position.move_text(judged.mv),
+                score: if let Score::Solved(score) = judged.score { score } else { 0 },
+                plies: judged.plies,
+            })
+            .collect();
+        let score = moves.iter().map(|row| row.score).max().unwrap_or(0);
+        if self.json {
+            return answer_json(&Solved { position: position.to_string(), score, moves });
+        }
+        let mut text = position.drawing();
+        for row in &moves {
+            let end = match (row.score, row.plies) {
+                (0, _) => "draw".to_owned(),
+                (won, Some(plies)) if won > 0 => format!("wins in {plies} plies"),
+                (_, Some(plies)) => format!("loses in {plies} plies"),
+                _ => String::new(),
+            };
+            text.push_str(&format!("{}  {:>3}  {end}\n", row.r#move, row.score));
+        }
+        text.push_str(&format!("score {score}\n"));
+        answer(&text)
+    }
+}
