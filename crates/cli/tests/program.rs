@@ -94,7 +94,7 @@ fn language_commands_show_examples_and_judge_answers() {
 
 #[test]
 fn connect_four_is_solved_on_the_command_line() {
-    let solved = stdout(&["solve", "--game", "connect4", "22253222253333346674566464"]);
+    let solved = stdout(&["solve", "--game", "connect4", "2252576253462244111563365343671351441"]);
     assert!(solved.ends_with("score -1\n"), "{solved}");
     check_bad(&["solve", "--game", "connect4", "1111111"], "move 7");
     check_bad(&["solve", "--game", "chess", "1"], "no exact solver");
