@@ -16,6 +16,7 @@ pub mod decode;
 mod error;
 pub mod evaluator;
 pub mod fan_out;
+pub mod interchange;
 pub mod loader;
 mod mav;
 pub mod mixture;
