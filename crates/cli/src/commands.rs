@@ -1,5 +1,6 @@
 //! One module a command.
 
+mod data;
 mod lang;
 mod perft;
 mod play;
@@ -15,6 +16,8 @@ pub(crate) use play::main_job;
 /// What the user asked for.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    #[command(subcommand)]
+    Data(data::Data),
     Perft(perft::Perft),
     Show(show::Show),
     Play(play::Play),
@@ -26,6 +29,7 @@ pub(crate) enum Command {
 impl Command {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         match self {
+            Self::Data(command) => command.run(),
             Self::Perft(command) => command.run(),
             Self::Show(command) => command.run(),
             Self::Play(command) => command.run(),

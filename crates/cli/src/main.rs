@@ -6,6 +6,8 @@
 mod commands;
 mod human;
 mod input;
+mod oracles;
+mod progress;
 mod registry;
 mod stop;
 

@@ -1,26 +1,62 @@
-//! Annotated positions and where they come from.
+//! Tables of games, positions and annotations: everything that lasts.
+//!
+//! Games and lists of positions come in through [`import`], an oracle judges the positions, and a model learns from the result. What stands on
+//! disk is Parquet, which DuckDB, Polars and pandas open; [`wire`] is its one definition. [`TableWriter`] and [`TableReader`] are
+//! streams of rows, so nothing here grows with the length of a table.
 //!
 //! An [`AnnotatedPosition`] is what a model learns from: a position, every legal move with its win probability for the player
-//! who makes it, and the oracle's own choice. [`Annotations`] is a set of them that threads may read at random;
-//! [`FenValues`] keeps one in memory as text and bytes and decodes a record when it is asked for.
+//! who makes it, and the oracle's own choice. [`Annotations`] is a set of them that threads may read at random:
+//! [`AnnotationTable`] keeps a table in memory, [`FenValues`] a pair of files, and both decode a record when it is asked for.
+//!
+//! [`unique()`], [`sample()`] and [`split()`] make tables out of tables.
 //!
 //! ```
-//! use mavis_data::{Annotations, FenValues};
-//! use mavis_game::Rules;
+//! use mavis_data::import::{Format, Importer};
+//! use mavis_data::wire::PositionRow;
+//! use mavis_data::{TableReader, TableWriter, unique};
 //!
-//! // The record of a position with one legal move: count, index of the best, then the values in order of the moves' UCI text.
-//! let fens = b"7k/8/5K2/8/8/8/8/6Q1 b - - 0 1\n";
-//! let set = FenValues::from_bytes(Rules::Chess, fens, &[1, 0, 128])?;
-//! let record = set.get(0)?;
-//! assert_eq!(record.moves.len(), 1);
-//! assert!((record.moves[0].1 - 128.0 / 254.0).abs() < 1e-6);
+//! let folder = std::env::temp_dir().join(format!("mavis-data-{}", std::process::id()));
+//! std::fs::create_dir_all(&folder)?;
+//! let [pgn, all, once] = ["two.pgn", "all.parquet", "once.parquet"].map(|name| folder.join(name));
+//! std::fs::write(&pgn, "1. e4 e5 2. Nf3 *\n\n1. Nf3 e5 2. e4 *\n")?;
+//!
+//! let mut importer = Importer { positions: Some(TableWriter::create(&all)?), ..Importer::default() };
+//! importer.import(&pgn, Some(Format::Pgn))?;
+//! assert_eq!(importer.finish()?.n_positions, 8);
+//! // The start and the end of both games are the same position.
+//! assert_eq!(unique::<PositionRow, _>(&[&all], &once)?.n_kept, 6);
+//! let first = TableReader::<PositionRow>::open(&[&once])?.next().unwrap()?;
+//! assert_eq!(first.played.as_deref(), Some("e2e4"));
+//! # std::fs::remove_dir_all(&folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod annotate;
+mod annotation_table;
 mod annotations;
+pub mod bag;
+mod duplicates;
+pub mod export;
 mod fen_values;
+mod hash;
+mod identity;
+pub mod import;
+pub mod job;
+mod ood;
 mod puzzles;
+mod selfplay;
+pub mod stats;
+pub mod table;
+mod unique;
+pub mod wire;
 
+pub use annotate::{AnnotateSettings, Annotated, annotate};
+pub use annotation_table::AnnotationTable;
 pub use annotations::{AnnotatedPosition, Annotations, Concatenated, RecordError};
 pub use fen_values::{FenValues, FenValuesError};
+pub use identity::PositionReader;
+pub use ood::{odd_position, out_of_distribution};
 pub use puzzles::{Puzzle, PuzzleError, read_puzzles};
+pub use selfplay::{SelfplaySettings, Selfplayed, default_epsilon, selfplay};
+pub use table::{TableError, TableReader, TableWriter};
+pub use unique::{Kept, Split, SplitTo, sample, split, unique};

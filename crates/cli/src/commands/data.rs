@@ -1,0 +1,95 @@
+//! `mavis data`: tables of games, positions and annotations.
+
+mod annotate;
+mod export;
+mod import;
+mod ood;
+mod reshape;
+mod selfplay;
+mod stats;
+
+use crate::input::BadInput;
+use clap::Subcommand;
+use mavis_data::TableError;
+use mavis_data::job::JobError;
+use mavis_data::table::table_kind;
+use std::path::PathBuf;
+
+/// Makes, annotates and reshapes tables (Parquet files, or folders of them).
+///
+/// From games to a table a model learns from:
+///   mavis data import games.pgn.zst --out positions.parquet
+///   mavis data annotate positions.parquet --oracle stockfish:nodes=5000 --out annotated
+///   mavis data split annotated --train train.parquet --valid valid.parquet
+#[derive(Subcommand)]
+#[command(verbatim_doc_comment)]
+pub(crate) enum Data {
+    Import(import::Import),
+    Unique(reshape::Unique),
+    Sample(reshape::Sample),
+    Split(reshape::Split),
+    Annotate(annotate::Annotate),
+    Selfplay(selfplay::Selfplay),
+    Ood(ood::Ood),
+    Stats(stats::Stats),
+    Export(export::Export),
+}
+
+impl Data {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        match self {
+            Self::Import(command) => command.run(),
+            Self::Unique(command) => command.run(),
+            Self::Sample(command) => command.run(),
+            Self::Split(command) => command.run(),
+            Self::Annotate(command) => command.run(),
+            Self::Selfplay(command) => command.run(),
+            Self::Ood(command) => command.run(),
+            Self::Stats(command) => command.run(),
+            Self::Export(command) => command.run(),
+        }
+    }
+}
+
+/// Whether a table holds annotations rather than positions.
+fn is_annotated(tables: &[PathBuf]) -> anyhow::Result<bool> {
+    match table_kind(tables).map_err(table_failure)?.as_str() {
+        "annotations" => Ok(true),
+        "positions" => Ok(false),
+        other => {
+            Err(BadInput::new(format!("expected a table of positions or annotations, got {other}")).into())
+        }
+    }
+}
+
+/// An error with its causes as one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        line = format!("{line}: {error}");
+        cause = error.source();
+    }
+    line
+}
+
+/// A table that is not there or not one is the user's mistake; a disk that fails is not.
+fn table_failure(error: TableError) -> anyhow::Error {
+    match &error {
+        TableError::Io { source, .. } if source.kind() != std::io::ErrorKind::NotFound => error.into(),
+        _ => BadInput::new(chain(&error)).into(),
+    }
+}
+
+fn job_failure(error: JobError) -> anyhow::Error {
+    match error {
+        JobError::Table(error) => table_failure(error),
+        JobError::OtherJob { .. } | JobError::Manifest { .. } => BadInput::new(chain(&error)).into(),
+        error => error.into(),
+    }
+}
+
+/// Threads to use: as many as asked for, else one a core.
+fn n_threads(asked: Option<usize>) -> usize {
+    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into)).max(1)
+}

@@ -1,0 +1,36 @@
+//! `mavis data ood`.
+
+use super::table_failure;
+use crate::commands::{answer, answer_json};
+use clap::Args;
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Makes chess positions that no game leads to: random pieces on random squares, legal to play on.
+///
+/// Never are both kings in check, and the game is not over.
+#[derive(Args)]
+pub(crate) struct Ood {
+    /// Positions to make, all different
+    #[arg(short, long)]
+    n: u64,
+    /// The table of positions to write
+    #[arg(long)]
+    out: PathBuf,
+    /// Makes the same positions again
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Ood {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let n_rows = mavis_data::out_of_distribution(&self.out, self.n, self.seed).map_err(table_failure)?;
+        if self.json {
+            return answer_json(&json!({ "positions": n_rows }));
+        }
+        answer(&format!("{n_rows} positions\n"))
+    }
+}

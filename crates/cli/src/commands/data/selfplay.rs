@@ -1,0 +1,84 @@
+//! `mavis data selfplay`.
+
+use super::{job_failure, n_threads};
+use crate::commands::{answer, answer_json};
+use crate::input::{BadInput, Place};
+use crate::oracles::{self, OracleMaker};
+use crate::progress::JobProgress;
+use clap::Args;
+use mavis_data::{SelfplaySettings, default_epsilon};
+use mavis_game::Game;
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Lets an oracle play against itself, now and then at random, and keeps games and annotations.
+///
+/// The output is a folder with the tables `games` and `annotations`, in shards with a manifest; the same command goes on where it
+/// stopped. Example: mavis data selfplay --game connect4 --n-games 10000 --out c4
+#[derive(Args)]
+#[command(after_long_help = oracles::HELP)]
+pub(crate) struct Selfplay {
+    #[command(flatten)]
+    place: Place,
+    /// Games to play
+    #[arg(long, short)]
+    n_games: u64,
+    /// Who plays; the usual oracle of the game if absent
+    #[arg(long)]
+    oracle: Option<String>,
+    /// The chance of a random move; 0.4 in Connect Four, 0.1 in Hex, 0.2 elsewhere if absent
+    #[arg(long)]
+    epsilon: Option<f64>,
+    /// Plays the same games again
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Cuts games off after so many plies
+    #[arg(long, default_value_t = 400)]
+    max_plies: u32,
+    /// The folder to write, or to go on with
+    #[arg(long)]
+    out: PathBuf,
+    /// Oracles at work, one a thread; one a core if absent
+    #[arg(long, short)]
+    jobs: Option<usize>,
+    /// Games a shard
+    #[arg(long, default_value_t = 500)]
+    shard_size: u64,
+    /// Progress and result as lines of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Selfplay {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let start = self.place.position()?;
+        let rules = start.rules();
+        let epsilon = self.epsilon.unwrap_or_else(|| default_epsilon(rules));
+        if !(0.0..=1.0).contains(&epsilon) {
+            return Err(BadInput::new(format!("--epsilon is between 0 and 1, not {epsilon}")).into());
+        }
+        let oracles = OracleMaker::new(self.oracle.as_deref(), Some(rules))?.make(n_threads(self.jobs))?;
+        let settings = SelfplaySettings {
+            start,
+            n_games: self.n_games,
+            epsilon,
+            seed: self.seed,
+            max_plies: self.max_plies,
+            shard_size: self.shard_size,
+            out: self.out,
+        };
+        let mut progress = JobProgress::new(self.json, "games");
+        let result = mavis_data::selfplay(&settings, oracles, |event| progress.watch(&event));
+        progress.finish();
+        let done = result.map_err(job_failure)?;
+        if self.json {
+            return answer_json(&json!({
+                "event": "done", "games": done.n_games, "annotations": done.n_annotations, "aside": done.n_aside,
+            }));
+        }
+        answer(&format!(
+            "{} games, {} annotated positions, {} games given up\n",
+            done.n_games, done.n_annotations, done.n_aside
+        ))
+    }
+}

@@ -1,0 +1,125 @@
+//! Oracles by the line that names them.
+
+use crate::input::{BadInput, OrBadInput};
+use mavis_game::Rules;
+use mavis_oracle::connect4::Connect4Solver;
+use mavis_oracle::engine::{EngineSettings, Limit, UciOracle};
+use mavis_oracle::othello::{OthelloOracle, OthelloSettings};
+use mavis_oracle::process::find_engine;
+use mavis_oracle::togyz::TogyzOracle;
+use mavis_oracle::{Effort, Oracle};
+use mavis_play::PlayerSpec;
+use std::time::Duration;
+
+/// What `--oracle` takes.
+pub(crate) const HELP: &str = "Oracles:
+  stockfish   Stockfish on PATH: stockfish:nodes=5000 (also depth=N, movetime=MILLISECONDS, and any UCI option by name)
+  uci:PROGRAM any UCI engine that knows MultiPV, with the same keys
+  connect4    the exact Connect Four solver
+  othello     alpha-beta, exact near the end: othello:nodes=300000,depth=10,exact_from=16
+  togyz       alpha-beta: togyz:nodes=200000,depth=12";
+
+/// Makes oracles that are all alike.
+pub(crate) struct OracleMaker {
+    build: Box<dyn Fn() -> Result<Box<dyn Oracle>, BadInput>>,
+}
+
+impl OracleMaker {
+    /// Reads the line; without one the oracle is the usual one of the game.
+    pub(crate) fn new(line: Option<&str>, rules: Option<Rules>) -> Result<Self, BadInput> {
+        let spec: PlayerSpec = match (line, rules) {
+            (Some(line), _) => line.parse().or_bad_input()?,
+            (None, Some(Rules::Chess | Rules::Chess960)) => "stockfish:nodes=5000".parse().or_bad_input()?,
+            (None, Some(rules)) => rules.name().parse().or_bad_input()?,
+            (None, None) => return Err(BadInput::new("no position to judge, and no --oracle given")),
+        };
+        match spec.kind.as_str() {
+            "stockfish" => engine("stockfish".to_owned(), &spec),
+            "uci" => match &spec.argument {
+                Some(program) => engine(program.clone(), &spec),
+                None => Err(BadInput::new("expected uci:PROGRAM")),
+            },
+            "connect4" => {
+                refuse_options(&spec)?;
+                Ok(Self { build: Box::new(|| Ok(Box::new(Connect4Solver::default()))) })
+            }
+            "othello" => {
+                let mut settings = OthelloSettings::default();
+                let OthelloSettings { exact_from, effort } = &mut settings;
+                read_numbers(
+                    &spec,
+                    [("exact_from", exact_from), ("depth", &mut effort.depth)],
+                    &mut effort.nodes,
+                )?;
+                Ok(Self { build: Box::new(move || Ok(Box::new(OthelloOracle::new(settings)))) })
+            }
+            "togyz" => {
+                let mut effort = Effort { depth: 12, nodes: 200_000 };
+                read_numbers(&spec, [("depth", &mut effort.depth)], &mut effort.nodes)?;
+                Ok(Self { build: Box::new(move || Ok(Box::new(TogyzOracle::new(effort)))) })
+            }
+            other => Err(BadInput::new(format!(
+                "unknown oracle '{other}' (known: stockfish uci connect4 othello togyz)"
+            ))),
+        }
+    }
+
+    /// One oracle a thread.
+    pub(crate) fn make(&self, n: usize) -> Result<Vec<Box<dyn Oracle>>, BadInput> {
+        (0..n).map(|_| (self.build)()).collect()
+    }
+}
+
+fn engine(program: String, spec: &PlayerSpec) -> Result<OracleMaker, BadInput> {
+    let path = find_engine(&program, std::env::var_os("PATH").as_deref()).or_bad_input()?;
+    let mut limit = None;
+    let mut options = Vec::new();
+    for (key, value) in &spec.options {
+        let number =
+            || value.parse::<u64>().map_err(|_| BadInput::new(format!("bad value '{value}' for {key}")));
+        let given = match key.as_str() {
+            "nodes" => Limit::Nodes(number()?),
+            "depth" => Limit::Depth(number()?.try_into().or_bad_input()?),
+            "movetime" => Limit::Time(Duration::from_millis(number()?)),
+            _ => {
+                options.push((key.clone(), value.clone()));
+                continue;
+            }
+        };
+        if limit.replace(given).is_some() {
+            return Err(BadInput::new("give one of nodes, depth and movetime"));
+        }
+    }
+    let limit = limit.unwrap_or(Limit::Nodes(5_000));
+    let settings = EngineSettings { options, ..EngineSettings::new(path, limit) };
+    Ok(OracleMaker {
+        build: Box::new(move || Ok(Box::new(UciOracle::start(settings.clone()).or_bad_input()?))),
+    })
+}
+
+/// Reads keys that are numbers, `nodes` among them; any other is refused.
+fn read_numbers<const N: usize>(
+    spec: &PlayerSpec,
+    mut keys: [(&str, &mut u32); N],
+    nodes: &mut u64,
+) -> Result<(), BadInput> {
+    if let Some(argument) = &spec.argument {
+        return Err(BadInput::new(format!("the oracle '{}' takes no '{argument}'", spec.kind)));
+    }
+    for (key, value) in &spec.options {
+        let bad = |_| BadInput::new(format!("bad value '{value}' for {key}"));
+        match keys.iter_mut().find(|(name, _)| name == key) {
+            Some((_, place)) => **place = value.parse().map_err(bad)?,
+            None if key == "nodes" => *nodes = value.parse().map_err(bad)?,
+            None => return Err(BadInput::new(format!("the oracle '{}' takes no '{key}'", spec.kind))),
+        }
+    }
+    Ok(())
+}
+
+fn refuse_options(spec: &PlayerSpec) -> Result<(), BadInput> {
+    match spec.options.keys().next().or(spec.argument.as_ref()) {
+        Some(key) => Err(BadInput::new(format!("the oracle '{}' takes no '{key}'", spec.kind))),
+        None => Ok(()),
+    }
+}

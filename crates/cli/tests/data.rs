@@ -1,0 +1,280 @@
+//! `mavis data` with the real binary: from games to tables, killed in the middle, read by others.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn mavis(folder: &Path, line: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_mavis"))
+        .args(line.split_whitespace())
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the binary starts")
+}
+
+fn stdout(folder: &Path, line: &str) -> String {
+    let output = mavis(folder, line);
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("answers are text")
+}
+
+fn check_bad(folder: &Path, line: &str, part: &str) {
+    let output = mavis(folder, line);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{line}: {message}");
+    assert!(message.contains(part), "{line}: {message}");
+    assert_eq!(message.trim_end().lines().count(), 1, "one line: {message}");
+}
+
+/// A file among the samples of the rules' tests, copied into the folder.
+fn sample(folder: &Path, name: &str) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../game/tests/data").join(name);
+    fs::copy(source, folder.join(name)).unwrap();
+}
+
+/// The children of a process, of all its threads.
+fn children(process: u32) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let files = tasks.map(|task| task.unwrap().path().join("children"));
+    files
+        .filter_map(|file| fs::read_to_string(file).ok())
+        .flat_map(|text| text.split_whitespace().map(|id| id.parse().unwrap()).collect::<Vec<u32>>())
+        .collect()
+}
+
+fn kill(process: u32) {
+    assert!(Command::new("kill").args(["-9", &process.to_string()]).status().unwrap().success());
+}
+
+/// Annotates `n` positions undisturbed, then again with an engine killed after one shard and the program after two, and resumed.
+fn annotate_disturbed(n: u64, nodes: u64, shard_size: u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    sample(folder, "tcec_standard_sample.pgn");
+    sample(folder, "tcec_frc_dfrc_sample.pgn");
+    stdout(folder, "data import tcec_standard_sample.pgn tcec_frc_dfrc_sample.pgn --out all.parquet");
+    stdout(folder, &format!("data sample all.parquet -n {n} --seed 5 --out some.parquet"));
+    let annotate = |out: &str| {
+        format!(
+            "data annotate some.parquet --oracle stockfish:nodes={nodes} --jobs 2 --shard-size {shard_size} --json --out {out}"
+        )
+    };
+    let done = stdout(folder, &annotate("calm"));
+    assert!(done.lines().last().unwrap().contains("\"aside\":0"), "{done}");
+
+    let mut child = Command::new(env!("CARGO_BIN_EXE_mavis"))
+        .args(annotate("stormy").split_whitespace())
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut n_shards = 0;
+    for line in BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok) {
+        if !line.contains("\"event\":\"shard\"") {
+            continue;
+        }
+        n_shards += 1;
+        match n_shards {
+            1 => kill(children(child.id())[0]),
+            2 => {
+                kill(child.id());
+                break;
+            }
+            _ => unreachable!("killed after two"),
+        }
+    }
+    child.wait().unwrap();
+    let manifest = fs::read_to_string(folder.join("stormy/manifest.json")).unwrap();
+    let n_before = manifest.matches("\"number\"").count() as u64;
+    assert!(1 <= n_before && n_before < n / shard_size, "stopped in the middle: {n_before} shards");
+    check_bad(folder, &annotate("stormy").replace("nodes=", "nodes=1"), "holds another job: oracle settings");
+    stdout(folder, &annotate("stormy"));
+
+    let [calm, stormy] =
+        ["calm", "stormy"].map(|table| stdout(folder, &format!("data export {table} --format jsonl")));
+    assert_eq!(calm.lines().count() as u64 + repeats(&done), n);
+    assert_eq!(calm, stormy);
+    // Shard by shard even the bytes are the same.
+    for file in fs::read_dir(folder.join("calm")).unwrap().map(|entry| entry.unwrap().path()) {
+        let other = folder.join("stormy").join(file.file_name().unwrap());
+        assert_eq!(fs::read(&file).unwrap(), fs::read(&other).unwrap(), "{}", file.display());
+    }
+    // A run with nothing left to do asks nobody and changes nothing.
+    let again = stdout(folder, &annotate("stormy"));
+    assert_eq!(again.lines().count(), 1, "{again}");
+}
+
+fn repeats(done: &str) -> u64 {
+    let value: serde_json::Value = serde_json::from_str(done.lines().last().unwrap()).unwrap();
+    value["repeats"].as_u64().unwrap()
+}
+
+#[test]
+fn annotation_survives_killed_engines_and_a_killed_program() {
+    annotate_disturbed(60, 5_000, 8);
+}
+
+#[test]
+#[ignore = "a minute or more of Stockfish; the small one above runs the same code"]
+fn annotation_of_500_positions_survives_being_killed() {
+    annotate_disturbed(500, 5_000, 40);
+}
+
+#[test]
+fn three_commands_lead_from_games_to_a_split_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    sample(folder, "tcec_standard_sample.pgn");
+    let games = fs::read_to_string(folder.join("tcec_standard_sample.pgn")).unwrap();
+    // The shortest two games will do.
+    let mut games: Vec<String> =
+        games.split("[Event ").skip(1).map(|game| format!("[Event {game}")).collect();
+    games.sort_by_key(String::len);
+    fs::write(folder.join("games.pgn"), games[..2].concat()).unwrap();
+    let imported = stdout(folder, "data import games.pgn --out positions.parquet --json");
+    assert!(imported.contains("\"games\":2"), "{imported}");
+    stdout(folder, "data annotate positions.parquet --oracle stockfish:nodes=5000 --jobs 2 --out annotated");
+    let split = stdout(
+        folder,
+        "data split annotated --train train.parquet --valid valid.parquet --share 0.5 --seed 1 --json",
+    );
+    let split: serde_json::Value = serde_json::from_str(&split).unwrap();
+    let n_rows =
+        |table: &str| stdout(folder, &format!("data export {table} --format jsonl")).lines().count() as u64;
+    assert_eq!(split["train"].as_u64(), Some(n_rows("train.parquet")));
+    assert_eq!(split["valid"].as_u64(), Some(n_rows("valid.parquet")));
+    assert_eq!(
+        n_rows("annotated"),
+        n_rows("train.parquet") + n_rows("valid.parquet") + split["shared"].as_u64().unwrap()
+    );
+}
+
+#[test]
+fn connect_four_plays_itself_the_same_way_whatever_the_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // Late positions are solved in no time.
+    let start = "......./x..x..o/oo.xo.o/xxooxox/oxxxoox/xooxxxo o";
+    let play = |out: &str, jobs: u32| {
+        let line = format!(
+            "data selfplay --game connect4 --n-games 30 --seed 3 --shard-size 7 --jobs {jobs} --out {out} --position"
+        );
+        let output = Command::new(env!("CARGO_BIN_EXE_mavis"))
+            .args(line.split(' ').chain([start]))
+            .current_dir(folder)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    play("one", 1);
+    play("three", 3);
+    for table in ["games", "annotations"] {
+        let [one, three] =
+            ["one", "three"].map(|job| stdout(folder, &format!("data export {job}/{table} --format jsonl")));
+        assert_eq!(one, three);
+        assert!(one.lines().count() >= 30);
+    }
+    let games = stdout(folder, "data export one/games --format jsonl");
+    let first: serde_json::Value = serde_json::from_str(games.lines().next().unwrap()).unwrap();
+    assert!(first["result"].is_string());
+    let unique = stdout(folder, "data unique one/annotations --out unique.parquet --json");
+    assert!(unique.contains("\"kept\""), "{unique}");
+}
+
+#[test]
+fn bad_tables_are_one_line_and_code_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("text.parquet"), "no table").unwrap();
+    fs::write(folder.join("games.pgn"), "1. e4 *\n").unwrap();
+    check_bad(folder, "data unique none.parquet --out x.parquet", "none.parquet");
+    check_bad(folder, "data stats text.parquet", "text.parquet");
+    check_bad(folder, "data import games.pgn", "--out");
+    check_bad(folder, "data import none.pgn --out x.parquet", "none.pgn");
+    check_bad(folder, "data annotate games.pgn --oracle nobody --out x", "unknown oracle 'nobody'");
+    stdout(folder, "data import games.pgn --games games.parquet");
+    check_bad(folder, "data unique games.parquet --out x.parquet", "got games");
+    check_bad(folder, "data split text.parquet --train a --valid b --share 2", "--share");
+}
+
+/// Bags as an independent reader of the published layout sees them.
+#[test]
+fn bags_are_read_back_by_an_independent_reader() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("games.pgn"), "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. O-O *\n").unwrap();
+    stdout(folder, "data import games.pgn --out positions.parquet");
+    stdout(folder, "data annotate positions.parquet --oracle stockfish:nodes=5000 --jobs 1 --out annotated");
+    let jsonl = stdout(folder, "data export annotated --format jsonl");
+    let rows: Vec<serde_json::Value> =
+        jsonl.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let number = |value: &serde_json::Value| value.as_f64().unwrap() as f32;
+    let mut expected: [Vec<(String, String, f32)>; 3] = Default::default();
+    for row in &rows {
+        let fen = text(&row["position"]);
+        expected[0].push((fen.clone(), String::new(), number(&row["value"])));
+        expected[2].push((fen.clone(), text(&row["best"]), 0.0));
+        for judged in row["moves"].as_array().unwrap() {
+            expected[1].push((fen.clone(), text(&judged["move"]), number(&judged["win_probability"])));
+        }
+    }
+    for (kind, expected) in ["state-value", "action-value", "behavioral-cloning"].into_iter().zip(expected) {
+        for ending in ["bag", "bagz"] {
+            let out = format!("{kind}.{ending}");
+            stdout(folder, &format!("data export annotated --format bag --kind {kind} --out {out}"));
+            assert_eq!(independent_reader(&folder.join(&out), kind), expected, "{out}");
+        }
+        // What we wrote we can read as well.
+        let imported = stdout(folder, &format!("data import {kind}.bagz --out {kind}.parquet --json"));
+        assert!(imported.contains("\"positions\":8,\"refused\":0"), "{imported}");
+    }
+    let again = stdout(folder, "data export action-value.parquet --format tsv");
+    let first = stdout(folder, "data export annotated --format tsv");
+    let moves = |tsv: &str| {
+        let mut moves: Vec<String> = tsv
+            .lines()
+            .flat_map(|line| {
+                line.split('\t').next_back().unwrap().split(' ').map(str::to_owned).collect::<Vec<_>>()
+            })
+            .collect();
+        moves.sort();
+        moves
+    };
+    assert_eq!(moves(&again), moves(&first));
+}
+
+/// Written from the published layout alone: end offsets behind the records, varint strings, big-endian doubles.
+fn independent_reader(path: &PathBuf, kind: &str) -> Vec<(String, String, f32)> {
+    let bytes = fs::read(path).unwrap();
+    let offset = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    let index = offset(bytes.len() - 8);
+    let mut start = 0;
+    (index..bytes.len())
+        .step_by(8)
+        .map(|at| {
+            let record = &bytes[std::mem::replace(&mut start, offset(at))..offset(at)];
+            let record = match path.extension().unwrap().to_str() {
+                Some("bagz") => zstd::decode_all(record).unwrap(),
+                _ => record.to_vec(),
+            };
+            // FENs and moves are shorter than 128 bytes, so a length is one byte.
+            let fen_end = 1 + usize::from(record[0]);
+            let fen = String::from_utf8(record[1..fen_end].to_vec()).unwrap();
+            let double = |bytes: &[u8]| f64::from_be_bytes(bytes.try_into().unwrap()) as f32;
+            match kind {
+                "state-value" => (fen, String::new(), double(&record[fen_end..])),
+                "behavioral-cloning" => (fen, String::from_utf8(record[fen_end..].to_vec()).unwrap(), 0.0),
+                _ => {
+                    let move_end = fen_end + 1 + usize::from(record[fen_end]);
+                    let mv = String::from_utf8(record[fen_end + 1..move_end].to_vec()).unwrap();
+                    (fen, mv, double(&record[move_end..]))
+                }
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,289 @@
+//! Positions in, an oracle's value for every legal move out.
+
+use crate::duplicates::RowSet;
+use crate::job::{Job, JobError, JobEvent, Meter, SetAside, Shard, ordered};
+use crate::table::{TableReader, TableWriter, n_rows, table_files};
+use crate::unique::repeats;
+use crate::wire::{AnnotationRow, MoveRow, MoveText, OracleName, PositionRow, ScoreUnit};
+use mavis_game::{Game, Position};
+use mavis_oracle::{Identity, Oracle, Score, Verdict};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Positions a thread takes at once.
+const CHUNK: usize = 8;
+
+/// How to annotate.
+#[derive(Clone, Debug)]
+pub struct AnnotateSettings {
+    /// The table of positions: files and folders.
+    pub positions: Vec<PathBuf>,
+    /// The job's folder, which becomes the table of annotations.
+    pub out: PathBuf,
+    /// Positions a shard; a stop loses at most those of one.
+    pub shard_size: u64,
+}
+
+/// What an annotation did, earlier runs included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Annotated {
+    /// Rows of the table.
+    pub n_rows: u64,
+    /// Positions set aside; the manifest names them with the reason.
+    pub n_aside: u64,
+    /// Positions that stood in the input more than once and were asked about once.
+    pub n_repeats: u64,
+}
+
+/// Asks the oracles about every position once, one oracle a thread, and writes shards of annotations in the order of the input. All
+/// oracles must have the same identity. Running again goes on where the last run stopped, and the table is the same whatever
+/// was stopped when, as long as the oracle's limit is not a time.
+///
+/// # Errors
+/// When the folder holds another job, a table cannot be read or written, or the oracle fails on a whole shard.
+pub fn annotate(
+    settings: &AnnotateSettings,
+    oracles: Vec<Box<dyn Oracle>>,
+    mut watch: impl FnMut(JobEvent<'_>),
+) -> Result<Annotated, JobError> {
+    let first = oracles.first().ok_or_else(|| JobError::Oracle("no oracle given".to_owned()))?;
+    let identity = first.identity();
+    let oracle = oracle_name(&identity);
+    let n_input = n_rows(&settings.positions)?;
+    let repeats = repeats::<PositionRow, _>(&settings.positions, &settings.out.join("positions"))?;
+    let n_total = n_input - repeats.len();
+    let shard_size = settings.shard_size.max(1);
+    let n_shards = n_total.div_ceil(shard_size);
+    let mut job =
+        Job::open(&settings.out, "annotate", job_settings(settings, &identity, n_input)?, n_shards)?;
+    let n_before = job.manifest().done.values().map(|shard| shard.n_items).sum();
+    let mut meter = Meter::new(n_total, n_before);
+    let work = Work::new(settings, &repeats, &job, shard_size)?;
+    let mut sheet = Sheet::default();
+    ordered(
+        oracles,
+        work,
+        |oracle_here, chunk: Result<Chunk, JobError>| {
+            chunk.map(|chunk| judge(&mut **oracle_here, &oracle, chunk))
+        },
+        |chunk| {
+            let chunk = chunk?;
+            let n_items = chunk.rows.len() as u64;
+            sheet.take(chunk, &mut job, shard_size.min(n_total), &mut watch)?;
+            watch(meter.add(n_items));
+            Ok::<(), JobError>(())
+        },
+    )?;
+    let shards = job.manifest().done.values();
+    let n_aside = shards.clone().map(|shard| shard.aside.len() as u64).sum();
+    let n_rows = shards.flat_map(|shard| shard.files.values()).sum();
+    Ok(Annotated { n_rows, n_aside, n_repeats: repeats.len() })
+}
+
+/// What the table depends on. Paths may move, so the input is known by the names and rows of its files.
+fn job_settings(
+    settings: &AnnotateSettings,
+    identity: &Identity,
+    n_input: u64,
+) -> Result<BTreeMap<String, String>, JobError> {
+    let names: Vec<String> = table_files(&settings.positions)?
+        .iter()
+        .map(|file| file.file_name().unwrap_or_default().to_string_lossy().into_owned())
+        .collect();
+    Ok([
+        ("input", names.join(" ")),
+        ("input rows", n_input.to_string()),
+        ("shard size", settings.shard_size.to_string()),
+        ("oracle", identity.name.clone()),
+        ("oracle version", identity.version.clone()),
+        ("oracle settings", identity.settings.clone()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into())
+}
+
+/// Positions of one shard that a thread takes at once; rows become annotations.
+struct Chunk {
+    shard: u64,
+    /// Whether the shard ends with it.
+    last: bool,
+    rows: Vec<PositionRow>,
+}
+
+/// The chunks that are still to do.
+struct Work<'a> {
+    rows: std::iter::Zip<std::ops::RangeFrom<u64>, TableReader<PositionRow>>,
+    repeats: &'a RowSet,
+    done: Vec<u64>,
+    shard_size: u64,
+    /// Unique positions seen so far.
+    n_seen: u64,
+    n_total: u64,
+}
+
+impl<'a> Work<'a> {
+    fn new(
+        settings: &AnnotateSettings,
+        repeats: &'a RowSet,
+        job: &Job,
+        shard_size: u64,
+    ) -> Result<Self, JobError> {
+        Ok(Self {
+            rows: (0..).zip(TableReader::open(&settings.positions)?),
+            repeats,
+            done: job.manifest().done.keys().copied().collect(),
+            shard_size,
+            n_seen: 0,
+            n_total: n_rows(&settings.positions)? - repeats.len(),
+        })
+    }
+}
+
+impl Iterator for Work<'_> {
+    type Item = Result<Chunk, JobError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut rows = Vec::with_capacity(CHUNK);
+        loop {
+            let (idx, row) = self.rows.next()?;
+            let row = match row {
+                Ok(row) => row,
+                Err(error) => return Some(Err(error.into())),
+            };
+            if self.repeats.contains(idx) {
+                continue;
+            }
+            let shard = self.n_seen / self.shard_size;
+            self.n_seen += 1;
+            let last = self.n_seen.is_multiple_of(self.shard_size) || self.n_seen == self.n_total;
+            if self.done.binary_search(&shard).is_ok() {
+                continue;
+            }
+            rows.push(row);
+            if rows.len() == CHUNK || last {
+                return Some(Ok(Chunk { shard, last, rows }));
+            }
+        }
+    }
+}
+
+/// A chunk with its verdicts.
+struct Judged {
+    shard: u64,
+    last: bool,
+    rows: Vec<Result<AnnotationRow, SetAside>>,
+}
+
+fn judge(oracle: &mut dyn Oracle, name: &Arc<OracleName>, chunk: Chunk) -> Judged {
+    let mut reader = crate::PositionReader::default();
+    let rows = chunk.rows.into_iter().map(|row| {
+        let aside = |reason: String| SetAside { position: row.position.clone(), reason };
+        let position = reader.position(&row.game, &row.position).map_err(aside)?;
+        // A finished game needs no oracle: there is nothing to judge.
+        let verdict = if position.n_legal_moves() == 0 {
+            Verdict { moves: Vec::new() }
+        } else {
+            oracle.evaluate(&position).map_err(|error| aside(error.to_string()))?
+        };
+        annotation(&position, &verdict, row.game_id.clone(), name).map_err(aside)
+    });
+    Judged { shard: chunk.shard, last: chunk.last, rows: rows.collect() }
+}
+
+/// The row of a verdict.
+pub(crate) fn annotation(
+    position: &Position,
+    verdict: &Verdict,
+    game_id: Option<String>,
+    oracle: &Arc<OracleName>,
+) -> Result<AnnotationRow, String> {
+    let n_legal = position.n_legal_moves();
+    if verdict.moves.len() != n_legal {
+        return Err(format!("{} verdicts for {n_legal} legal moves", verdict.moves.len()));
+    }
+    let mut moves = Vec::with_capacity(n_legal);
+    for judged in &verdict.moves {
+        let text = position.move_text(judged.mv);
+        moves.push(MoveRow {
+            mv: MoveText::from(&text).map_err(|_| format!("'{text}' is too long for a move"))?,
+            win_probability: Some(judged.win_probability),
+            score: Some(score(judged.score)),
+            plies: judged.plies.map(|plies| plies as i32),
+        });
+    }
+    Ok(AnnotationRow {
+        game: position.rules().to_string(),
+        position: position.to_string(),
+        game_id,
+        ply: position.ply(),
+        best: moves.first().map(|row| row.mv),
+        value: moves.first().and_then(|row| row.win_probability),
+        moves,
+        oracle: Arc::clone(oracle),
+    })
+}
+
+fn score(score: Score) -> (f32, ScoreUnit) {
+    match score {
+        Score::Centipawns(centipawns) => (centipawns as f32, ScoreUnit::Centipawns),
+        Score::Mate(moves) => (moves as f32, ScoreUnit::Mate),
+        Score::Solved(score) => (score as f32, ScoreUnit::Solved),
+        Score::WinRate(rate) => (rate, ScoreUnit::WinRate),
+        Score::Margin(margin) => (margin, ScoreUnit::Margin),
+    }
+}
+
+/// The identity of an oracle as a table keeps it.
+pub(crate) fn oracle_name(identity: &Identity) -> Arc<OracleName> {
+    Arc::new(OracleName {
+        name: identity.name.clone(),
+        version: identity.version.clone(),
+        settings: identity.settings.clone(),
+    })
+}
+
+/// The shard being filled.
+#[derive(Default)]
+struct Sheet {
+    table: Option<TableWriter<AnnotationRow>>,
+    aside: Vec<SetAside>,
+    n_items: u64,
+}
+
+impl Sheet {
+    fn take(
+        &mut self,
+        chunk: Judged,
+        job: &mut Job,
+        full_size: u64,
+        watch: &mut impl FnMut(JobEvent<'_>),
+    ) -> Result<(), JobError> {
+        let name = format!("shard-{:06}.parquet", chunk.shard);
+        let table = match &mut self.table {
+            Some(table) => table,
+            None => self.table.insert(TableWriter::create(&job.folder().join(&name))?),
+        };
+        for row in chunk.rows {
+            self.n_items += 1;
+            match row {
+                Ok(row) => table.write(&row)?,
+                Err(aside) => self.aside.push(aside),
+            }
+        }
+        if !chunk.last {
+            return Ok(());
+        }
+        if self.aside.len() as u64 == self.n_items
+            && self.n_items >= full_size.min(20)
+            && let Some(first) = self.aside.first()
+        {
+            return Err(JobError::AllAside { n: self.n_items, reason: first.reason.clone() });
+        }
+        let Self { table, aside, n_items } = std::mem::take(self);
+        let n_rows = table.map_or(Ok(0), TableWriter::finish)?;
+        let shard = Shard { number: chunk.shard, files: [(name, n_rows)].into(), n_items, aside };
+        watch(JobEvent::Shard(&shard));
+        job.complete(shard)
+    }
+}

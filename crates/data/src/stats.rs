@@ -1,0 +1,155 @@
+//! What a table holds, in numbers and pictures.
+
+mod plot;
+
+pub use plot::{PlotError, plot};
+
+use crate::table::{TableError, TableReader, table_kind};
+use crate::wire::{AnnotationRow, GameRow, HasPosition, PositionRow};
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+/// Buckets of the histograms, as in figures A1 and A2 of paper 002.
+pub const N_BUCKETS: usize = 50;
+
+/// Counts and histograms of one table.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Statistics {
+    /// `positions`, `annotations` or `games`.
+    pub table: String,
+    /// Rows.
+    pub n_rows: u64,
+    /// Rows by game.
+    pub games: BTreeMap<String, u64>,
+    /// Rows by oracle with its version and settings; annotations only.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub oracles: BTreeMap<String, u64>,
+    /// Results of whole games.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub results: BTreeMap<String, u64>,
+    /// Rows without a game's id.
+    pub n_without_game: u64,
+    /// Rows of finished games: no moves.
+    pub n_over: u64,
+    /// The mean ply of positions, or the mean length of games.
+    pub mean_ply: f64,
+    /// Moves listed in all rows.
+    pub n_moves: u64,
+    /// Win probabilities of all moves in 50 equal buckets from 0 to 1 (figure A1).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub win_probabilities: Vec<u64>,
+    /// How often each move occurs, most frequent first (figure A2).
+    pub moves: Vec<(String, u64)>,
+}
+
+impl Statistics {
+    /// Counts a table of any kind.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of<P: AsRef<Path>>(tables: &[P]) -> Result<Self, TableError> {
+        let mut counter = Counter {
+            statistics: Self { table: table_kind(tables)?, ..Self::default() },
+            ..Counter::default()
+        };
+        match counter.statistics.table.as_str() {
+            "annotations" => {
+                for row in TableReader::<AnnotationRow>::open(tables)? {
+                    counter.annotation(&row?);
+                }
+            }
+            "games" => {
+                for row in TableReader::<GameRow>::open(tables)? {
+                    counter.game(&row?);
+                }
+            }
+            _ => {
+                for row in TableReader::<PositionRow>::open(tables)? {
+                    let row = row?;
+                    counter.position(&row, row.ply);
+                    if let Some(played) = &row.played {
+                        counter.one_move(played);
+                    }
+                }
+            }
+        }
+        Ok(counter.finish())
+    }
+
+    /// The frequencies of moves in 50 buckets of equally many moves, most frequent first: the bars of figure A2.
+    #[must_use]
+    pub fn move_buckets(&self) -> Vec<u64> {
+        let n = self.moves.len();
+        (0..N_BUCKETS)
+            .map(|bucket| {
+                let range = bucket * n / N_BUCKETS..(bucket + 1) * n / N_BUCKETS;
+                self.moves[range].iter().map(|(_, count)| count).sum()
+            })
+            .collect()
+    }
+}
+
+#[derive(Default)]
+struct Counter {
+    statistics: Statistics,
+    moves: HashMap<String, u64>,
+    sum_of_plies: f64,
+}
+
+impl Counter {
+    fn position(&mut self, row: &impl HasPosition, ply: u32) {
+        self.row(row.game());
+        self.sum_of_plies += f64::from(ply);
+        self.statistics.n_without_game += u64::from(row.game_id().is_none());
+    }
+
+    fn annotation(&mut self, row: &AnnotationRow) {
+        self.position(row, row.ply);
+        let oracle = format!("{} {} {}", row.oracle.name, row.oracle.version, row.oracle.settings);
+        add(&mut self.statistics.oracles, oracle.trim());
+        self.statistics.n_over += u64::from(row.moves.is_empty() && row.value.is_none());
+        for judged in &row.moves {
+            self.one_move(&judged.mv);
+            if let Some(value) = judged.win_probability {
+                self.statistics.win_probabilities.resize(N_BUCKETS, 0);
+                let bucket = ((value * N_BUCKETS as f32) as usize).min(N_BUCKETS - 1);
+                self.statistics.win_probabilities[bucket] += 1;
+            }
+        }
+    }
+
+    fn game(&mut self, row: &GameRow) {
+        self.row(&row.game);
+        self.sum_of_plies += row.moves.len() as f64;
+        add(&mut self.statistics.results, row.result.as_deref().unwrap_or("*"));
+        row.moves.iter().for_each(|text| self.one_move(text));
+    }
+
+    fn row(&mut self, game: &str) {
+        self.statistics.n_rows += 1;
+        add(&mut self.statistics.games, game);
+    }
+
+    fn one_move(&mut self, text: &str) {
+        self.statistics.n_moves += 1;
+        match self.moves.get_mut(text) {
+            Some(count) => *count += 1,
+            None => drop(self.moves.insert(text.to_owned(), 1)),
+        }
+    }
+
+    fn finish(mut self) -> Statistics {
+        self.statistics.moves = self.moves.into_iter().collect();
+        self.statistics.moves.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        self.statistics.mean_ply = self.sum_of_plies / (self.statistics.n_rows.max(1) as f64);
+        self.statistics
+    }
+}
+
+fn add(counts: &mut BTreeMap<String, u64>, key: &str) {
+    match counts.get_mut(key) {
+        Some(count) => *count += 1,
+        None => drop(counts.insert(key.to_owned(), 1)),
+    }
+}

@@ -1,0 +1,164 @@
+//! Rows into a Parquet file.
+
+use super::{Buffers, TableError};
+use crate::wire::{OracleName, Row, VERSION};
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Writes one file of a table. Until [`TableWriter::finish`] it stands under another name, so a stop at any moment leaves
+/// no half table behind under the right one.
+pub struct TableWriter<R: Row> {
+    path: PathBuf,
+    partial: PathBuf,
+    /// `None` only after `finish`, so that dropping an unfinished table removes it.
+    file: Option<SerializedFileWriter<BufWriter<File>>>,
+    buffers: Buffers,
+    /// Rows in the buffers.
+    n_buffered: usize,
+    n_rows: u64,
+    oracles: Vec<Arc<OracleName>>,
+    metadata: Vec<(String, String)>,
+    row: PhantomData<fn(R)>,
+}
+
+impl<R: Row> TableWriter<R> {
+    /// Starts a file, with the folders above it.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn create(path: &Path) -> Result<Self, TableError> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder).map_err(TableError::io(folder))?;
+        }
+        let mut name = std::ffi::OsString::from(".");
+        name.push(path.file_name().unwrap_or_default());
+        name.push(".partial");
+        let partial = path.with_file_name(name);
+        let file = File::create(&partial).map_err(TableError::io(&partial))?;
+        let schema = parse_message_type(R::SCHEMA).map_err(TableError::parquet(path))?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_created_by(format!("mavis {}", env!("CARGO_PKG_VERSION")))
+            .build();
+        let file = SerializedFileWriter::new(BufWriter::new(file), Arc::new(schema), Arc::new(properties))
+            .map_err(TableError::parquet(path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            partial,
+            file: Some(file),
+            buffers: Buffers::new(R::LEAVES.len()),
+            n_buffered: 0,
+            n_rows: 0,
+            oracles: Vec::new(),
+            metadata: Vec::new(),
+            row: PhantomData,
+        })
+    }
+
+    /// Appends a row.
+    ///
+    /// # Errors
+    /// When a full row group cannot be written.
+    pub fn write(&mut self, row: &R) -> Result<(), TableError> {
+        row.write(&mut self.buffers);
+        if let Some(oracle) = row.oracle()
+            // The pointer settles nearly every row.
+            && !self.oracles.iter().any(|known| Arc::ptr_eq(known, oracle) || known == oracle)
+        {
+            self.oracles.push(Arc::clone(oracle));
+        }
+        self.n_buffered += 1;
+        self.n_rows += 1;
+        if self.n_buffered == R::ROWS_PER_GROUP { self.flush() } else { Ok(()) }
+    }
+
+    /// A word for the file's key-value metadata.
+    pub fn describe(&mut self, key: &str, value: &str) {
+        self.metadata.push((key.to_owned(), value.to_owned()));
+    }
+
+    /// Rows written so far.
+    #[must_use]
+    pub fn n_rows(&self) -> u64 {
+        self.n_rows
+    }
+
+    /// Completes the file: all its bytes reach the disk before it takes its name.
+    ///
+    /// # Errors
+    /// When it cannot be written or renamed.
+    pub fn finish(mut self) -> Result<u64, TableError> {
+        if self.n_buffered > 0 {
+            self.flush()?;
+        }
+        let Some(mut file) = self.file.take() else { return Ok(self.n_rows) };
+        for (key, value) in self.key_values() {
+            file.append_key_value_metadata(KeyValue::new(key, value));
+        }
+        let parquet = TableError::parquet(&self.path);
+        let buffer = file.into_inner().map_err(parquet)?;
+        let io = |error: std::io::Error| TableError::Io { path: self.path.clone(), source: error };
+        let file = buffer.into_inner().map_err(|error| io(error.into_error()))?;
+        file.sync_all().map_err(io)?;
+        fs::rename(&self.partial, &self.path).map_err(io)?;
+        sync_folder(&self.path);
+        Ok(self.n_rows)
+    }
+
+    fn flush(&mut self) -> Result<(), TableError> {
+        let parquet = |source| TableError::Parquet { path: self.path.clone(), source };
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let mut group = file.next_row_group().map_err(parquet)?;
+        let mut leaf = 0;
+        while let Some(mut column) = group.next_column().map_err(parquet)? {
+            self.buffers.flush(leaf, &mut column).map_err(parquet)?;
+            column.close().map_err(parquet)?;
+            leaf += 1;
+        }
+        group.close().map_err(parquet)?;
+        self.n_buffered = 0;
+        Ok(())
+    }
+
+    fn key_values(&mut self) -> Vec<(String, String)> {
+        let joined = |field: fn(&OracleName) -> &str| {
+            self.oracles.iter().map(|oracle| field(oracle)).collect::<Vec<_>>().join("; ")
+        };
+        let mut values = vec![
+            ("mavis.table".to_owned(), R::TABLE.to_owned()),
+            ("mavis.version".to_owned(), VERSION.to_string()),
+        ];
+        if !self.oracles.is_empty() {
+            values.extend([
+                ("mavis.oracle".to_owned(), joined(|oracle| &oracle.name)),
+                ("mavis.oracle_version".to_owned(), joined(|oracle| &oracle.version)),
+                ("mavis.oracle_settings".to_owned(), joined(|oracle| &oracle.settings)),
+            ]);
+        }
+        values.append(&mut self.metadata);
+        values
+    }
+}
+
+impl<R: Row> Drop for TableWriter<R> {
+    fn drop(&mut self) {
+        if self.file.is_some() {
+            // An error left the table unfinished; the next attempt overwrites what cannot be removed now.
+            let _ = fs::remove_file(&self.partial);
+        }
+    }
+}
+
+/// Makes a rename in the file's folder last. Some file systems refuse to sync folders; the rename is atomic all the same.
+pub(crate) fn sync_folder(path: &Path) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+}
