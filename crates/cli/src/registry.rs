@@ -1,11 +1,14 @@
 //! Every player the binary knows.
 
 use crate::human::Human;
-use mavis_play::{Kind, Registry};
+use mavis_play::{Kind, Registry, add_engines, add_oracles};
 
-/// The registry with all kinds, the human included.
+/// The registry with all kinds, the human included. Engines are found on the user's `PATH`.
 pub(crate) fn players() -> Registry {
     let mut registry = Registry::basic();
+    let search_path = std::env::var_os("PATH");
+    add_oracles(&mut registry, search_path.clone());
+    add_engines(&mut registry, search_path);
     registry.add(Kind {
         name: "human",
         help: "you, at the terminal",

@@ -19,16 +19,25 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod analysis;
 mod clock;
+mod kinds;
 mod player;
 mod players;
 pub mod referee;
 mod registry;
+mod shared;
 mod spec;
 
+pub use analysis::{Analysis, MoveAnalysis};
 pub use clock::{Clock, TimeControl};
+pub use kinds::{add_engines, add_oracles};
 pub use player::{Choice, Limit, Player, PlayerError, Thought, Turn};
-pub use players::{Lookahead, RandomPlayer, RolloutPlayer};
+pub use players::{
+    EngineSpec, GameOracle, GreedyPlayer, GreedyScoring, GreedySettings, Lookahead, OraclePlayer,
+    RandomPlayer, RolloutPlayer, SearchPlayer, UciLimits, UciPlayer, UciSettings,
+};
 pub use referee::{GameRecord, MoveRecord, Referee, Termination, Verdict};
 pub use registry::{Build, BuildError, Key, Kind, Registry};
+pub use shared::{SharedEvaluators, runtime};
 pub use spec::{Options, PlayerSpec, SpecError};

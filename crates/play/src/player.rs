@@ -1,5 +1,6 @@
 //! The player trait and what passes through it.
 
+use crate::Analysis;
 use mavis_game::{Move, Position, Rules};
 use mavis_search::Cancel;
 use std::time::{Duration, Instant};
@@ -28,6 +29,14 @@ pub trait Player: Send {
     /// # Errors
     /// When no move can be made at all: a dead engine, a missing model. The referee then ends the game with a reason.
     fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError>;
+
+    /// Chooses a move and says what it thinks of the others; players without an opinion on them list only their choice.
+    ///
+    /// # Errors
+    /// As [`Player::choose`].
+    fn analyze(&mut self, turn: &mut Turn<'_>) -> Result<Analysis, PlayerError> {
+        self.choose(turn).map(Analysis::from)
+    }
 }
 
 /// Everything a player may look at for one move.
@@ -57,9 +66,21 @@ pub struct Limit {
     pub depth: Option<u32>,
     /// Time left on both clocks, for players that manage their own time.
     pub clock: Option<crate::Clock>,
+    /// Think until cancelled; the player's own default does not hold.
+    pub infinite: bool,
+    /// Consider only these moves; empty means all.
+    pub only: Vec<Move>,
+    /// Report this many of the best lines; 0 and 1 mean the best alone.
+    pub lines: u32,
 }
 
 impl Limit {
+    /// Whether a move may be chosen.
+    #[must_use]
+    pub fn allows(&self, mv: Move) -> bool {
+        self.only.is_empty() || self.only.contains(&mv)
+    }
+
     /// The moment by which a move must be out, if time is limited. `overhead` is kept in reserve.
     ///
     /// With a clock, a fixed share of the remaining time is spent: a thirtieth (or an even split when the number of
@@ -86,6 +107,8 @@ pub struct Thought {
     pub value: Option<f32>,
     /// Score in centipawns from the side to move, where the player thinks in them.
     pub centipawns: Option<i32>,
+    /// Moves to a certain end: above 0 the side to move wins, below it loses.
+    pub mate: Option<i32>,
     /// Positions or simulations so far.
     pub nodes: u64,
     /// The line the search expects.

@@ -1,24 +1,35 @@
 //! From a spec to a player, through a table that the binary fills.
 
+use mavis_search::knob::Knob;
+
 use crate::{Lookahead, Options, Player, PlayerSpec, RandomPlayer, RolloutPlayer};
 
 /// Builds a player from its spec and a seed.
 pub type Build = Box<dyn Fn(&mut Options<'_>, u64) -> Result<Box<dyn Player>, BuildError> + Send + Sync>;
 
 /// One option of a kind of player, for help and for "did you mean".
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Key {
     /// Its name; `argument` is the bare first item.
     pub name: String,
     /// What it does, with its default.
     pub help: String,
+    /// The row of the table it comes from, where it has one: range and default.
+    pub knob: Option<Knob>,
+}
+
+impl From<Knob> for Key {
+    fn from(knob: Knob) -> Self {
+        let help = format!("{} ({}; default {})", knob.help.trim_end_matches('.'), knob.range, knob.default);
+        Self { name: knob.name.to_owned(), help, knob: Some(knob) }
+    }
 }
 
 impl Key {
     /// An option and its help.
     #[must_use]
     pub fn new(name: &str, help: &str) -> Self {
-        Self { name: name.to_owned(), help: help.to_owned() }
+        Self { name: name.to_owned(), help: help.to_owned(), knob: None }
     }
 }
 

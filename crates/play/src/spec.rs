@@ -165,6 +165,12 @@ impl<'a> Options<'a> {
         Self { spec, used: Vec::new() }
     }
 
+    /// The kind of player being built.
+    #[must_use]
+    pub fn kind(&self) -> &'a str {
+        &self.spec.kind
+    }
+
     /// The bare first item, parsed.
     ///
     /// # Errors

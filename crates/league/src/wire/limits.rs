@@ -42,7 +42,7 @@ impl LimitsConfig {
                     .ok_or_else(|| ConfigError::Value("limits.time".to_owned(), seconds.to_string()))
             })
             .transpose()?;
-        Ok(Limit { time, nodes: self.nodes, depth: self.depth, clock: None })
+        Ok(Limit { time, nodes: self.nodes, depth: self.depth, ..Limit::default() })
     }
 }
 

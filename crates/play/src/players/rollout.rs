@@ -1,6 +1,6 @@
 //! Plain MCTS as a player, the baseline of paper 001.
 
-use crate::{Choice, Player, PlayerError, Thought, Turn};
+use crate::{Analysis, Choice, MoveAnalysis, Player, PlayerError, Turn};
 use mavis_search::{Stop, rollout};
 use std::time::{Duration, Instant};
 
@@ -34,20 +34,40 @@ impl Player for RolloutPlayer {
     }
 
     fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
+        self.analyze(turn).map(|analysis| analysis.choice)
+    }
+
+    fn analyze(&mut self, turn: &mut Turn<'_>) -> Result<Analysis, PlayerError> {
         let deadline = turn.limit.deadline(Instant::now(), Duration::from_millis(2));
         let by_nodes = turn.limit.nodes.map(|nodes| u32::try_from(nodes).unwrap_or(u32::MAX));
-        let default = if deadline.is_some() { u32::MAX } else { 1000 };
+        let default = if deadline.is_some() || turn.limit.infinite { u32::MAX } else { 1000 };
         self.settings.simulations = self.simulations.into_iter().chain(by_nodes).min().unwrap_or(default);
         // Each move of a game sees other random numbers, and the same game sees them again.
         self.settings.seed = self.settings.seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let stop = Stop { deadline, cancel: turn.cancel.clone() };
         let report = rollout::search(turn.position, &self.settings, &stop);
-        let mv = report.best.ok_or_else(|| PlayerError::Failed("no legal move".to_owned()))?;
-        let value = report.moves.iter().find(|row| row.mv == mv).map(|row| 0.5 + 0.5 * row.value);
-        let thought =
-            Thought { value, nodes: u64::from(report.simulations), line: vec![mv], ..Thought::default() };
-        (turn.sink)(&thought);
-        Ok(Choice { mv, thought })
+        // The search knows no restriction: the most visited of the allowed moves is taken.
+        let mut moves: Vec<MoveAnalysis> = report
+            .moves
+            .iter()
+            .filter(|row| turn.limit.allows(row.mv))
+            .map(|row| MoveAnalysis {
+                value: (row.visits > 0).then_some(0.5 + 0.5 * row.value),
+                visits: Some(row.visits),
+                ..MoveAnalysis::plain(row.mv)
+            })
+            .collect();
+        moves.sort_by(|a, b| {
+            let first = |row: &MoveAnalysis| Some(row.mv) == report.best;
+            first(b)
+                .cmp(&first(a))
+                .then(b.visits.cmp(&a.visits))
+                .then(b.value.unwrap_or(0.0).total_cmp(&a.value.unwrap_or(0.0)))
+        });
+        let analysis = Analysis::of_moves(moves, u64::from(report.simulations))
+            .ok_or_else(|| PlayerError::Failed("no legal move".to_owned()))?;
+        analysis.tell(&turn.limit, turn.sink);
+        Ok(analysis)
     }
 }
 

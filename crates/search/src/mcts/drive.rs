@@ -68,6 +68,8 @@ impl<'a, W: Asked> Drive<'a, W> {
             if self.counts.completed >= next_progress {
                 next_progress = self.counts.completed.saturating_mul(2);
                 progress(&report(self.simulator, self.settings, &self.counts, Stopped::Running));
+                // An evaluator that answers at once never lets anyone else run; whoever takes the reports must.
+                tokio::task::yield_now().await;
             }
         };
         // Dropping the futures cancels them; their paths are undone.

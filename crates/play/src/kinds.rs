@@ -1,0 +1,168 @@
+//! Kinds of player over oracles and engines, with their options.
+
+use crate::{
+    BuildError, EngineSpec, GameOracle, Key, Kind, Options, OraclePlayer, Player, Registry, SearchPlayer,
+    players::{UciLimits, UciPlayer, UciSettings},
+};
+use mavis_eval::Cache;
+use mavis_oracle::{Effort, OracleEvaluator, engine, process::find_engine};
+use mavis_search::mcts::Settings;
+use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
+
+/// Positions a search over an oracle remembers; a verdict takes some kilobytes at most.
+const REMEMBERED: usize = 20_000;
+/// What an engine spends on a position unless told, as an oracle.
+const ORACLE_NODES: u64 = 100_000;
+
+/// Adds `oracle` and `oracle-mcts`. Engines are looked up in `search_path` (the variable `PATH`).
+pub fn add_oracles(registry: &mut Registry, search_path: Option<OsString>) {
+    let path = search_path.clone();
+    registry.add(Kind {
+        name: "oracle",
+        help: "the best oracle of the game: exact for Connect Four, a chess engine, our searches for Othello and Togyz",
+        keys: vec![
+            Key::new("argument", "the UCI engine for chess (default stockfish)"),
+            Key::new("nodes", "nodes a position (default 100000 for engines)"),
+            Key::new("depth", "depth in plies instead of nodes"),
+            Key::new("movetime", "milliseconds a position instead of nodes, engines only"),
+            Key::new("threads", "threads of the engine (default 1)"),
+            Key::new("hash", "mebibytes of the engine's hash (default what the nodes can fill)"),
+        ],
+        open: false,
+        build: Box::new(move |options, _| {
+            let spec = engine_spec(options, "nodes", &path)?;
+            Ok(Box::new(OraclePlayer::new("oracle".to_owned(), GameOracle::new(spec))))
+        }),
+    });
+    let mut keys = vec![
+        Key::new("argument", "the UCI engine for chess (default stockfish)"),
+        Key::new("oracle_nodes", "nodes a position for the oracle (default 100000 for engines)"),
+    ];
+    keys.extend(search_keys());
+    registry.add(Kind {
+        name: "oracle-mcts",
+        help: "MCTS over the oracle's values",
+        keys,
+        open: false,
+        build: Box::new(move |options, seed| {
+            let (settings, fixed) = search_settings(options, seed)?;
+            let spec = engine_spec(options, "oracle_nodes", &search_path)?;
+            let evaluator = Cache::new(OracleEvaluator::new(GameOracle::new(spec)), REMEMBERED);
+            let name = search_name("oracle-mcts", &settings, seed);
+            let player = SearchPlayer::new(name, Arc::new(evaluator), settings, fixed);
+            Ok(Box::new(player.playing(GameOracle::judges)))
+        }),
+    });
+}
+
+/// Adds `uci`, any chess engine in a child process.
+pub fn add_engines(registry: &mut Registry, search_path: Option<OsString>) {
+    registry.add(Kind {
+        name: "uci",
+        help: "a UCI chess engine; any other option is passed on to it",
+        keys: vec![
+            Key::new("argument", "the engine's program (default stockfish)"),
+            Key::new("args", "arguments of the program, separated by spaces"),
+            Key::new("nodes", "nodes a move (default 100000 where nothing else limits it)"),
+            Key::new("depth", "plies a move"),
+            Key::new("movetime", "milliseconds a move"),
+            Key::new("skill", "the engine's Skill Level"),
+            Key::new("elo", "the engine's UCI_Elo, with UCI_LimitStrength"),
+            Key::new("patience", "milliseconds an answer may be overdue (default 5000)"),
+        ],
+        open: true,
+        build: Box::new(move |options, _| uci_player(options, &search_path)),
+    });
+}
+
+fn uci_player(options: &mut Options<'_>, path: &Option<OsString>) -> Result<Box<dyn Player>, BuildError> {
+    let program = options.argument::<String>()?.unwrap_or_else(|| "stockfish".to_owned());
+    let arguments: Option<String> = options.value("args")?;
+    let limits = UciLimits {
+        nodes: options.value("nodes")?,
+        depth: options.value("depth")?,
+        move_time: options.value("movetime")?.map(Duration::from_millis),
+    };
+    let patience = Duration::from_millis(options.value("patience")?.unwrap_or(5000));
+    let mut engine_options = Vec::new();
+    if let Some(skill) = options.value::<i64>("skill")? {
+        engine_options.push(("Skill Level".to_owned(), skill.to_string()));
+    }
+    if let Some(elo) = options.value::<i64>("elo")? {
+        engine_options.push(("UCI_LimitStrength".to_owned(), "true".to_owned()));
+        engine_options.push(("UCI_Elo".to_owned(), elo.to_string()));
+    }
+    let passed_on = options.remaining();
+    engine_options.extend(passed_on.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    let unavailable = |reason: String| BuildError::Unavailable { player: "uci".to_owned(), reason };
+    let settings = UciSettings {
+        program: find_engine(&program, path.as_deref()).map_err(|error| unavailable(error.to_string()))?,
+        arguments: arguments.iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect(),
+        options: engine_options,
+        limits,
+        patience,
+    };
+    let player = UciPlayer::start(settings).map_err(|error| unavailable(error.to_string()))?;
+    Ok(Box::new(player))
+}
+
+/// The engine behind an oracle; a missing one is an error only where it was named.
+fn engine_spec(
+    options: &mut Options<'_>,
+    nodes_key: &str,
+    path: &Option<OsString>,
+) -> Result<EngineSpec, BuildError> {
+    let named = options.argument::<String>()?;
+    let program = named.clone().unwrap_or_else(|| "stockfish".to_owned());
+    let program: Result<PathBuf, String> =
+        find_engine(&program, path.as_deref()).map_err(|error| error.to_string());
+    if let (Some(_), Err(reason)) = (named, &program) {
+        return Err(BuildError::Unavailable { player: "oracle".to_owned(), reason: reason.clone() });
+    }
+    let nodes: Option<u64> = options.value(nodes_key)?;
+    let depth: Option<u32> = if nodes_key == "nodes" { options.value("depth")? } else { None };
+    let time: Option<u64> = if nodes_key == "nodes" { options.value("movetime")? } else { None };
+    let limit = match (time, depth, nodes) {
+        (Some(time), ..) => engine::Limit::Time(Duration::from_millis(time)),
+        (_, Some(depth), _) => engine::Limit::Depth(depth),
+        (.., nodes) => engine::Limit::Nodes(nodes.unwrap_or(ORACLE_NODES)),
+    };
+    let effort = (nodes.is_some() || depth.is_some())
+        .then(|| Effort { depth: depth.unwrap_or(60), nodes: nodes.unwrap_or(u64::MAX) });
+    let mut engine_options = Vec::new();
+    for (key, name) in [("threads", "Threads"), ("hash", "Hash")] {
+        if let Some(number) = options.value::<u64>(key)? {
+            engine_options.push((name.to_owned(), number.to_string()));
+        }
+    }
+    Ok(EngineSpec { program, options: engine_options, limit, effort })
+}
+
+/// Every knob of the search as an option.
+pub(crate) fn search_keys() -> impl Iterator<Item = Key> {
+    Settings::knobs().into_iter().map(Key::from)
+}
+
+/// The settings of a search from its options, and whether the number of simulations was given.
+pub(crate) fn search_settings(options: &mut Options<'_>, seed: u64) -> Result<(Settings, bool), BuildError> {
+    let mut settings = Settings { seed, ..Settings::default() };
+    let mut fixed = false;
+    for knob in Settings::knobs() {
+        let Some(text) = options.value::<String>(knob.name)? else { continue };
+        fixed |= knob.name == "sims";
+        settings.set(knob.name, &text).map_err(|error| BuildError::Unavailable {
+            player: options.kind().to_owned(),
+            reason: error.to_string(),
+        })?;
+    }
+    Ok((settings, fixed))
+}
+
+/// The player's name with what differs from the defaults, the seed aside.
+pub(crate) fn search_name(kind: &str, settings: &Settings, seed: u64) -> String {
+    let shown = Settings { seed: if settings.seed == seed { 0 } else { settings.seed }, ..settings.clone() };
+    match shown.to_string() {
+        text if text.is_empty() => kind.to_owned(),
+        text => format!("{kind}:{text}"),
+    }
+}

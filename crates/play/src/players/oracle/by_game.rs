@@ -1,0 +1,97 @@
+//! One oracle for every game that has one.
+
+use mavis_game::{Game as _, Position, Rules};
+use mavis_oracle::{
+    Effort, Identity, Oracle, OracleError, Verdict,
+    connect4::Connect4Solver,
+    engine::{EngineSettings, Limit, UciOracle},
+    othello::{OthelloOracle, OthelloSettings},
+    process::EngineError,
+    togyz::TogyzOracle,
+};
+use std::path::PathBuf;
+
+/// The engine that judges chess, and how far every oracle looks.
+#[derive(Clone, Debug)]
+pub struct EngineSpec {
+    /// The program; `Err` with the reason when it is not there, which matters only once chess is played.
+    pub program: Result<PathBuf, String>,
+    /// Options of the engine.
+    pub options: Vec<(String, String)>,
+    /// When its searches end.
+    pub limit: Limit,
+    /// What the searches of Othello and Togyz Kumalak spend; `None` means their defaults.
+    pub effort: Option<Effort>,
+}
+
+/// Asks the oracle of whichever game a position belongs to; each is started when it is first needed.
+pub struct GameOracle {
+    spec: EngineSpec,
+    started: Vec<(Rules, Box<dyn Oracle>)>,
+}
+
+impl GameOracle {
+    /// An oracle for all games that have one.
+    #[must_use]
+    pub fn new(spec: EngineSpec) -> Self {
+        Self { spec, started: Vec::new() }
+    }
+
+    /// Whether there is an oracle for a game.
+    #[must_use]
+    pub fn judges(rules: Rules) -> bool {
+        !matches!(rules, Rules::Hex { .. })
+    }
+
+    fn start(&self, rules: Rules) -> Result<Box<dyn Oracle>, OracleError> {
+        let effort = self.spec.effort;
+        Ok(match rules {
+            Rules::Connect4 => Box::new(Connect4Solver::default()),
+            Rules::Othello => {
+                let default = OthelloSettings::default();
+                let effort = effort.unwrap_or(default.effort);
+                Box::new(OthelloOracle::new(OthelloSettings { effort, ..default }))
+            }
+            Rules::Togyz => Box::new(effort.map_or_else(TogyzOracle::default, TogyzOracle::new)),
+            Rules::Chess | Rules::Chess960 => Box::new(self.engine(rules)?),
+            Rules::Hex { .. } => return Err(OracleError::WrongGame { oracle: "oracle".to_owned(), rules }),
+        })
+    }
+
+    fn engine(&self, rules: Rules) -> Result<UciOracle, OracleError> {
+        let failed = |source| OracleError::Engine { position: rules.to_string(), source };
+        let missing = |reason: &String| {
+            failed(EngineError::Nonsense { expected: "a chess engine", got: reason.clone() })
+        };
+        let program = self.spec.program.as_ref().map_err(missing)?;
+        let mut settings = EngineSettings::new(program.clone(), self.spec.limit);
+        settings.options.clone_from(&self.spec.options);
+        UciOracle::start(settings).map_err(failed)
+    }
+}
+
+impl Oracle for GameOracle {
+    fn identity(&self) -> Identity {
+        Identity {
+            name: "oracle".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            settings: self.spec.limit.to_string(),
+        }
+    }
+
+    fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError> {
+        // One engine judges both kinds of chess, and one solver serves all Hex boards.
+        let rules = match position.rules() {
+            Rules::Chess960 => Rules::Chess,
+            other => other,
+        };
+        let at = match self.started.iter().position(|(known, _)| *known == rules) {
+            Some(at) => at,
+            None => {
+                self.started.push((rules, self.start(rules)?));
+                self.started.len() - 1
+            }
+        };
+        self.started[at].1.evaluate(position)
+    }
+}

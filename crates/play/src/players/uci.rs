@@ -1,0 +1,202 @@
+//! A UCI engine in a child process as a player.
+
+mod engine;
+
+use crate::{Choice, Limit, Player, PlayerError, Thought, Turn};
+use engine::{Conversation, Order};
+use mavis_game::{Game as _, Position, Rules, Side};
+use mavis_oracle::{
+    process::EngineError,
+    uci::{Go, Info, UciScore},
+};
+use std::{path::PathBuf, time::Duration};
+
+/// How to run an engine as a player.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UciSettings {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Options to set, by name.
+    pub options: Vec<(String, String)>,
+    /// The player's own limits, which hold beside those of the game.
+    pub limits: UciLimits,
+    /// How long an answer may be overdue before the engine counts as hung.
+    pub patience: Duration,
+}
+
+/// Limits of every search; all unset means 100,000 nodes where the game sets no limit either.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct UciLimits {
+    /// Nodes a move.
+    pub nodes: Option<u64>,
+    /// Plies of depth.
+    pub depth: Option<u32>,
+    /// Time a move.
+    pub move_time: Option<Duration>,
+}
+
+/// Nodes a move when nobody says anything: a fraction of a second, and the same move every time.
+const DEFAULT_NODES: u64 = 100_000;
+
+/// A chess engine that is told the game, searches, and answers.
+///
+/// An engine that dies, hangs or answers nonsense is replaced once in a move; if the second fails too, so does the
+/// player.
+pub struct UciPlayer {
+    settings: UciSettings,
+    name: String,
+    /// The running engine; gone after a failure.
+    engine: Option<Conversation>,
+    n_restarts: u32,
+}
+
+impl UciPlayer {
+    /// Starts the engine.
+    ///
+    /// # Errors
+    /// When it cannot be started, does not speak UCI, or lacks an option.
+    pub fn start(settings: UciSettings) -> Result<Self, EngineError> {
+        let engine = Conversation::start(&settings)?;
+        let name = engine.name().to_owned();
+        Ok(Self { settings, name, engine: Some(engine), n_restarts: 0 })
+    }
+
+    /// How often the engine was replaced.
+    #[must_use]
+    pub fn n_restarts(&self) -> u32 {
+        self.n_restarts
+    }
+
+    /// The process id of the running engine.
+    #[must_use]
+    pub fn process_id(&self) -> Option<u32> {
+        self.engine.as_ref().map(Conversation::process_id)
+    }
+
+    fn attempt(&mut self, turn: &mut Turn<'_>) -> Result<Choice, EngineError> {
+        let mut engine = match self.engine.take() {
+            Some(engine) => engine,
+            None => {
+                self.n_restarts += 1;
+                Conversation::start(&self.settings)?
+            }
+        };
+        let order = Order {
+            start: turn.start,
+            moves: turn.moves,
+            go: go(&self.settings.limits, turn),
+            n_lines: turn.limit.lines.max(1),
+            hard_limit: turn.limit.time.or(self.settings.limits.move_time),
+            cancel: &turn.cancel,
+        };
+        let mut last = Thought::default();
+        let position = turn.position;
+        let found = engine.search(&order, &mut |info| {
+            let thought = thought(position, info);
+            if thought.line.is_empty() && thought.note.is_none() {
+                return;
+            }
+            (turn.sink)(&thought);
+            if thought.rank <= 1 && !thought.line.is_empty() {
+                last = thought;
+            }
+        })?;
+        let nonsense = |got: String| EngineError::Nonsense { expected: "a legal best move", got };
+        let text = found.ok_or_else(|| nonsense("bestmove (none)".to_owned()))?;
+        let mv = position.parse_move(&text).map_err(|_| nonsense(text))?;
+        // Only an engine that answered well is kept; otherwise it is dropped, and killed, above.
+        self.engine = Some(engine);
+        if last.line.first() != Some(&mv) {
+            last.line = vec![mv];
+        }
+        Ok(Choice { mv, thought: last })
+    }
+}
+
+impl Player for UciPlayer {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn new_game(&mut self, _: Rules) {
+        if let Some(engine) = &mut self.engine
+            && engine.new_game().is_err()
+        {
+            // A dead engine is replaced when a move is asked for.
+            self.engine = None;
+        }
+    }
+
+    fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
+        let rules = turn.position.rules();
+        if !matches!(turn.position, Position::Chess(_)) {
+            return Err(PlayerError::Unsupported { player: self.name.clone(), game: rules.to_string() });
+        }
+        let first = match self.attempt(turn) {
+            Ok(choice) => return Ok(choice),
+            Err(error) => error,
+        };
+        self.attempt(turn).map_err(|second| {
+            PlayerError::Failed(format!("{} failed twice: {first}; then {second}", self.name))
+        })
+    }
+}
+
+/// The limits of a turn in the engine's words.
+fn go(own: &UciLimits, turn: &Turn<'_>) -> Go {
+    let Limit { time, nodes, depth, clock, infinite, only, .. } = &turn.limit;
+    let mut go = Go {
+        nodes: nodes.iter().copied().chain(own.nodes).min(),
+        depth: depth.iter().copied().chain(own.depth).min(),
+        move_time: time.iter().copied().chain(own.move_time).min(),
+        search_moves: only.iter().map(|&mv| turn.position.move_text(mv)).collect(),
+        ..Go::default()
+    };
+    if let Some(clock) = clock {
+        let sides = match turn.position.side_to_move() {
+            Side::First => [0, 1],
+            Side::Second => [1, 0],
+        };
+        let both = [(clock.own, clock.increment), (clock.other, clock.other_increment)];
+        for (side, (left, increment)) in sides.into_iter().zip(both) {
+            go.clock[side] = Some(left);
+            go.increment[side] = Some(increment);
+        }
+        go.moves_to_go = clock.moves_to_go;
+    }
+    if *infinite {
+        // Its own limits still hold: a weak engine stays weak in analysis.
+        go.infinite = go.nodes.is_none() && go.depth.is_none() && go.move_time.is_none();
+    } else if go == (Go { search_moves: go.search_moves.clone(), ..Go::default() }) {
+        go.nodes = Some(DEFAULT_NODES);
+    }
+    go
+}
+
+/// What an `info` line says.
+fn thought(position: &Position, info: &Info) -> Thought {
+    let mut after = position.clone();
+    let line = info.pv.iter().map_while(|text| after.play_text(text).ok()).collect();
+    let (centipawns, mate) = match info.score {
+        Some(UciScore::Centipawns(value, _)) => (Some(value), None),
+        Some(UciScore::Mate(moves, _)) => (None, Some(moves)),
+        None => (None, None),
+    };
+    let score = match (centipawns, mate) {
+        (Some(value), _) => Some(mavis_oracle::Score::Centipawns(value)),
+        (_, Some(moves)) => Some(mavis_oracle::Score::Mate(moves)),
+        _ => None,
+    };
+    Thought {
+        depth: info.depth.unwrap_or(0),
+        rank: info.multi_pv.unwrap_or(1),
+        value: score.map(|score| score.win_probability(position.rules())),
+        centipawns,
+        mate,
+        nodes: info.nodes.unwrap_or(0),
+        line,
+        note: info.string.clone(),
+    }
+}

@@ -1,0 +1,72 @@
+//! What players share: the runtime their searches run on, and the evaluators they ask.
+
+use mavis_eval::Evaluator;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
+};
+use tokio::runtime::Runtime;
+
+/// The runtime of all players. Searches run on the threads that wait for them; its own threads carry batches and
+/// timers.
+///
+/// # Errors
+/// When the system gives it no threads.
+pub fn runtime() -> Result<&'static Runtime, String> {
+    static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
+    let build = || {
+        tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("mavis-players")
+            .enable_all()
+            .build()
+            .map_err(|error| format!("no runtime for searches: {error}"))
+    };
+    RUNTIME.get_or_init(build).as_ref().map_err(Clone::clone)
+}
+
+/// Evaluators by name, so that players of one model meet in one evaluator and their requests in its batches.
+///
+/// An evaluator lives as long as a player that uses it.
+#[derive(Clone, Default)]
+pub struct SharedEvaluators(Arc<Mutex<HashMap<String, Weak<dyn Evaluator>>>>);
+
+impl SharedEvaluators {
+    /// The living evaluator of this name, or a new one.
+    ///
+    /// # Errors
+    /// Those of `load`; then nothing is kept.
+    pub fn find_or_load<E>(
+        &self,
+        name: &str,
+        load: impl FnOnce() -> Result<Arc<dyn Evaluator>, E>,
+    ) -> Result<Arc<dyn Evaluator>, E> {
+        // The lock is held while loading, so that two players built at once load one model.
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(evaluator) = known.get(name).and_then(Weak::upgrade) {
+            return Ok(evaluator);
+        }
+        let evaluator = load()?;
+        known.retain(|_, evaluator| evaluator.strong_count() > 0);
+        known.insert(name.to_owned(), Arc::downgrade(&evaluator));
+        Ok(evaluator)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mavis_eval::Free;
+
+    #[test]
+    fn one_name_is_one_evaluator_while_somebody_uses_it() {
+        let shared = SharedEvaluators::default();
+        let load = || Ok::<Arc<dyn Evaluator>, String>(Arc::new(Free));
+        let first = shared.find_or_load("a", load).unwrap();
+        let again = shared.find_or_load("a", || Err("loaded twice".to_owned())).unwrap();
+        assert!(Arc::ptr_eq(&first, &again));
+        assert!(!Arc::ptr_eq(&first, &shared.find_or_load("b", load).unwrap()));
+        drop((first, again));
+        assert!(shared.find_or_load("a", || Err("gone".to_owned())).is_err());
+    }
+}

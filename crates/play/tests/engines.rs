@@ -1,0 +1,173 @@
+//! The real Stockfish as a player, small engines that misbehave, and searches over oracles.
+#![allow(clippy::unwrap_used, reason = "a panic in a test is the failure we want to see")]
+
+use mavis_game::{CastlingMode, Chess, Game as _, Position, Rules};
+use mavis_play::{
+    Choice, Limit, Player, PlayerError, Referee, Registry, Termination, Thought, TimeControl, Turn,
+    UciLimits, UciPlayer, UciSettings, add_engines, add_oracles,
+};
+use mavis_search::Cancel;
+use std::{fs, path::Path, thread, time::Duration};
+
+fn registry() -> Registry {
+    let mut registry = Registry::basic();
+    let path = std::env::var_os("PATH");
+    add_oracles(&mut registry, path.clone());
+    add_engines(&mut registry, path);
+    registry
+}
+
+fn build(spec: &str) -> Box<dyn Player> {
+    registry().build(&spec.parse().unwrap(), 1).unwrap_or_else(|error| panic!("{spec}: {error}"))
+}
+
+fn choose(player: &mut dyn Player, position: &Position, limit: Limit) -> Result<Choice, PlayerError> {
+    player.choose(&mut Turn {
+        start: position,
+        moves: &[],
+        position,
+        limit,
+        cancel: Cancel::new(),
+        sink: &mut |_: &Thought| {},
+    })
+}
+
+/// An engine written in shell that plays `on_go`, in which `$n` is the number of its starts so far.
+fn fake_engine(folder: &Path, on_go: &str) -> UciSettings {
+    let program = folder.join("engine.sh");
+    let script = format!(
+        "echo start >> {starts}\nn=$(wc -l < {starts})\nwhile read line; do case \"$line\" in\n\
+         uci) echo 'id name Fake 1'; echo 'option name Level type spin default 1 min 0 max 9'; echo uciok;;\n\
+         isready) echo readyok;;\ngo*) {on_go};;\nquit) exit;;\nesac; done\n",
+        starts = folder.join("starts").display()
+    );
+    fs::write(&program, script).unwrap();
+    UciSettings {
+        // The shell is the program: a script just written may still be open elsewhere for a moment.
+        program: "/bin/sh".into(),
+        arguments: vec![program.display().to_string()],
+        options: Vec::new(),
+        limits: UciLimits::default(),
+        patience: Duration::from_millis(2000),
+    }
+}
+
+#[test]
+fn stockfish_plays_with_options_clocks_and_chess960() {
+    let mut strong = build("uci:stockfish,nodes=3000,Hash=2");
+    let mut weak = build("uci:stockfish,skill=0,depth=1");
+    let referee = Referee {
+        time_control: Some(TimeControl { base: Duration::from_secs(600), increment: Duration::ZERO }),
+        max_plies: Some(12),
+        ..Referee::default()
+    };
+    let record = referee.play(&Position::start(Rules::Chess), [&mut *strong, &mut *weak]);
+    assert_eq!(record.verdict.map(|verdict| verdict.termination), Some(Termination::MaxLength));
+    assert!(record.moves.iter().all(|made| made.thought.centipawns.is_some() && made.thought.depth > 0));
+    let start960 = Position::Chess(Chess::start960(100).unwrap());
+    let record =
+        Referee { max_plies: Some(10), ..Referee::default() }.play(&start960, [&mut *strong, &mut *weak]);
+    assert_eq!(record.moves.len(), 10, "{:?}", record.verdict);
+}
+
+#[test]
+fn stockfish_sees_mate_and_obeys_restrictions() {
+    let mut engine = build("uci:stockfish,nodes=5000");
+    let mate = Position::parse(Rules::Chess, "6k1/5ppp/8/8/8/8/8/R6K w - - 0 1").unwrap();
+    let choice = choose(&mut *engine, &mate, Limit::default()).unwrap();
+    assert_eq!((mate.move_text(choice.mv).as_str(), choice.thought.mate), ("a1a8", Some(1)));
+    let only = vec![mate.parse_move("h1g1").unwrap()];
+    let limit = Limit { only: only.clone(), nodes: Some(100), ..Limit::default() };
+    assert_eq!(choose(&mut *engine, &mate, limit).unwrap().mv, only[0]);
+    // Only castling: the king takes his own rook in the text of Chess960.
+    let castling = Chess::parse(CastlingMode::Chess960, "k7/8/8/8/8/8/8/1R3KR1 w GB - 0 1").unwrap();
+    let castling = Position::Chess(castling);
+    let limit = Limit { only: vec![castling.parse_move("f1g1").unwrap()], ..Limit::default() };
+    assert!(castling.is_legal(choose(&mut *engine, &castling, limit).unwrap().mv));
+}
+
+#[test]
+fn a_dead_engine_is_started_again_once() {
+    let folder = tempfile::tempdir().unwrap();
+    // The first process dies in its first search, the second one plays.
+    let on_go =
+        "if [ $n -eq 1 ]; then exit 3; fi; echo 'info depth 1 score cp 13 pv e2e4'; echo bestmove e2e4";
+    let mut player = UciPlayer::start(fake_engine(folder.path(), on_go)).unwrap();
+    let position = Position::start(Rules::Chess);
+    let choice = choose(&mut player, &position, Limit::default()).unwrap();
+    assert_eq!(position.move_text(choice.mv), "e2e4");
+    assert_eq!((choice.thought.centipawns, player.n_restarts()), (Some(13), 1));
+}
+
+#[test]
+fn an_engine_that_fails_twice_fails_with_a_reason() {
+    for (on_go, part) in [
+        ("exit 3", "the engine died"),
+        ("echo bestmove e2e5", "expected a legal best move, got 'e2e5'"),
+        ("echo bestmove '(none)'", "a legal best move"),
+        ("sleep 60", "no bestmove within"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut player = UciPlayer::start(fake_engine(folder.path(), on_go)).unwrap();
+        let limit = Limit { time: Some(Duration::from_millis(50)), ..Limit::default() };
+        let error = choose(&mut player, &Position::start(Rules::Chess), limit).unwrap_err();
+        assert!(matches!(error, PlayerError::Failed(_)));
+        assert!(error.to_string().contains(part), "{on_go}: {error}");
+    }
+}
+
+#[test]
+fn a_cancelled_search_is_stopped() {
+    let mut engine = build("uci:stockfish");
+    let position = Position::start(Rules::Chess);
+    let cancel = Cancel::new();
+    let remote = cancel.clone();
+    let stopper = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(100));
+        remote.cancel();
+    });
+    let limit = Limit { infinite: true, ..Limit::default() };
+    let sink = &mut |_: &Thought| {};
+    let choice = engine
+        .choose(&mut Turn { start: &position, moves: &[], position: &position, limit, cancel, sink })
+        .unwrap();
+    stopper.join().unwrap();
+    assert!(position.is_legal(choice.mv));
+}
+
+#[test]
+fn specs_that_cannot_be_built_say_why() {
+    for (spec, part) in [
+        ("uci:no-such-engine", "not found on PATH"),
+        ("uci:stockfish,Skil Level=3", "expected an option the engine offers"),
+        ("uci:stockfish,skill=99", "a value the engine takes"),
+        ("oracle:no-such-engine", "not found on PATH"),
+        ("oracle:nodez=3", "did you mean 'nodes'"),
+        ("oracle-mcts:simz=3", "did you mean 'sims'"),
+        ("oracle-mcts:epsilon=3", "expected a number from 0 to 1"),
+    ] {
+        let error = registry().build(&spec.parse().unwrap(), 0).err().expect(spec).to_string();
+        assert!(error.contains(part) && error.lines().count() == 1, "{spec}: {error}");
+    }
+}
+
+#[test]
+fn oracles_and_searches_over_them_play_their_games() {
+    for (game, spec) in [
+        (Rules::Othello, "oracle:nodes=500"),
+        (Rules::Togyz, "oracle-mcts:sims=10,oracle_nodes=200"),
+        (Rules::Chess, "oracle:nodes=3000"),
+        (Rules::Chess960, "oracle-mcts:sims=5,oracle_nodes=3000"),
+    ] {
+        let (mut player, mut random) = (build(spec), build("random"));
+        let referee = Referee { max_plies: Some(8), ..Referee::default() };
+        let record = referee.play(&Position::start(game), [&mut *player, &mut *random]);
+        let termination = record.verdict.unwrap().termination;
+        let fine = matches!(termination, Termination::MaxLength | Termination::Rules(_));
+        assert!(fine, "{game} {spec}: {termination}");
+        assert!(record.moves[0].thought.value.is_some());
+    }
+    let mut player = build("oracle-mcts:sims=5");
+    let error = choose(&mut *player, &Position::start(Rules::HEX), Limit::default()).unwrap_err();
+    assert!(matches!(error, PlayerError::Unsupported { .. }));
+}
