@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Searches a position gets before it is set aside: the first and two more with a fresh engine.
-const ATTEMPTS: u32 = 3;
+pub(crate) const ATTEMPTS: u32 = 3;
 
 /// When a search ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -33,6 +33,7 @@ pub mod engine;
 mod evaluator;
 pub mod gtp;
 pub mod hex;
+pub mod htp;
 mod oracle;
 pub mod othello;
 pub mod pool;

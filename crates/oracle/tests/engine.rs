@@ -219,3 +219,53 @@ fn what_is_missing_or_unknown_is_said_plainly() {
     let not_an_engine = EngineSettings::new(PathBuf::from("/bin/true"), Limit::Depth(1));
     assert!(matches!(UciOracle::start(not_an_engine), Err(EngineError::Died { .. })));
 }
+
+/// A small HTP engine that knows nothing but the center, and checks that it is told the position.
+const HTP_ENGINE: &str = r#"#!/bin/sh
+n=0
+while read -r name rest; do case "$name" in
+name) printf '= Center\n\n';;
+version) printf '= 1.5\n\n';;
+play) n=$((n+1)); printf '= \n\n';;
+rates) if [ "$n" = 2 ]; then printf '= b2 0.75\nc3 0.25\n\n'; else printf '? wrong position\n\n'; fi;;
+winning) printf '=  b2 a1\n\n';;
+broken) printf '= z99 b2\n\n';;
+clear_board) n=0; printf '= \n\n';;
+*) printf '= \n\n';;
+esac; done
+"#;
+
+#[test]
+fn an_htp_engine_is_an_oracle() {
+    use mavis_oracle::htp::{HtpOracle, HtpQuestion, HtpSettings};
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("htp.sh");
+    fs::write(&program, HTP_ENGINE).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let start = |question| {
+        HtpOracle::start(HtpSettings {
+            program: program.clone(),
+            arguments: Vec::new(),
+            preparation: vec!["param_x 1".to_owned()],
+            question,
+            patience: Duration::from_secs(20),
+        })
+        .unwrap()
+    };
+    let rules = Rules::Hex { size: 4, swap: false };
+    let mut position = Position::start(rules);
+    position.play_text("d1").unwrap();
+    position.play_text("d2").unwrap();
+    let mut rates = start(HtpQuestion::Rates("rates".to_owned()));
+    assert_eq!((rates.identity().name.as_str(), rates.identity().version.as_str()), ("Center", "1.5"));
+    for _ in 0..2 {
+        let verdict = rates.evaluate(&position).unwrap();
+        assert_eq!((verdict.moves.len(), verdict.moves[0].score), (14, Score::WinRate(0.75)));
+        assert_eq!(position.move_text(verdict.best().unwrap()), "b2");
+    }
+    let mut winning = start(HtpQuestion::WinningMoves("winning".to_owned()));
+    let verdict = winning.evaluate(&position).unwrap();
+    assert_eq!(verdict.moves.iter().filter(|judged| judged.score == Score::Solved(1)).count(), 2);
+    let mut broken = start(HtpQuestion::WinningMoves("broken".to_owned()));
+    assert!(matches!(broken.evaluate(&position), Err(OracleError::Engine { .. })));
+}

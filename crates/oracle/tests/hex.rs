@@ -91,7 +91,7 @@ fn small_boards() {
 #[ignore = "minutes"]
 fn boards_of_six_and_seven() {
     for problem in problems(6..=7) {
-        let mut solver = HexSolver::new(60_000);
+        let mut solver = HexSolver::new(3_000);
         let start = std::time::Instant::now();
         let solved = check(&problem, &mut solver);
         println!("{}: {solved} {} nodes {:?}", problem.id, solver.n_nodes(), start.elapsed());

@@ -1,0 +1,184 @@
+//! Any HTP engine (GTP for Hex) as an oracle, by a command of its own that judges every move.
+#![cfg_attr(not(test), deny(clippy::panic, clippy::unwrap_used, clippy::expect_used))]
+
+use crate::gtp::{GtpCommand, Response};
+use crate::oracle::refuse_finished;
+use crate::process::{ChildProcess, EngineError};
+use crate::{Identity, MoveVerdict, Oracle, OracleError, Score, Verdict};
+use mavis_game::{Game, Hex, Move, Position, Side};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// What the engine is asked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HtpQuestion {
+    /// A command that takes a color and answers with its winning moves, such as Benzene's
+    /// `dfpn-solver-find-winning`; all others count as lost.
+    WinningMoves(String),
+    /// A command that answers with pairs of a move and its win rate, 0 to 1, for the side to move; moves it leaves out
+    /// count 0.
+    Rates(String),
+}
+
+/// How to run an HTP engine.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HtpSettings {
+    /// The program, as [`crate::process::find_engine`] found it.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Commands sent once after the start, such as parameters.
+    pub preparation: Vec<String>,
+    /// What to ask.
+    pub question: HtpQuestion,
+    /// How long an answer may take.
+    pub patience: Duration,
+}
+
+/// An HTP engine; a failed one is replaced and its position tried again, twice.
+#[derive(Debug)]
+pub struct HtpOracle {
+    settings: HtpSettings,
+    identity: Identity,
+    process: Option<ChildProcess>,
+}
+
+impl HtpOracle {
+    /// Starts the engine.
+    ///
+    /// # Errors
+    /// When it cannot be started or does not answer as an HTP engine does.
+    pub fn start(settings: HtpSettings) -> Result<Self, EngineError> {
+        let identity = Identity { name: String::new(), version: String::new(), settings: String::new() };
+        let mut oracle = Self { settings, identity, process: None };
+        let mut process = oracle.started()?;
+        let name = oracle.ask(&mut process, &GtpCommand::new("name", &[]))?;
+        let version = oracle.ask(&mut process, &GtpCommand::new("version", &[]))?;
+        let (HtpQuestion::WinningMoves(command) | HtpQuestion::Rates(command)) = &oracle.settings.question;
+        let settings = [vec![command.clone()], oracle.settings.preparation.clone()].concat().join("; ");
+        oracle.identity = Identity { name, version, settings };
+        oracle.process = Some(process);
+        Ok(oracle)
+    }
+
+    fn started(&self) -> Result<ChildProcess, EngineError> {
+        let mut process = ChildProcess::start(&self.settings.program, &self.settings.arguments)?;
+        for command in self.settings.preparation.iter().filter_map(|line| GtpCommand::parse(line)) {
+            self.ask(&mut process, &command)?;
+        }
+        Ok(process)
+    }
+
+    /// Sends a command and reads its response, which ends with an empty line.
+    fn ask(&self, process: &mut ChildProcess, command: &GtpCommand) -> Result<String, EngineError> {
+        process.send(&format!("{command}\n"))?;
+        let deadline = Instant::now() + self.settings.patience;
+        let mut text = String::new();
+        loop {
+            let late = EngineError::Late { expected: "response", after: self.settings.patience };
+            let line = process.line(deadline)?.ok_or(late)?;
+            match (line.trim().is_empty(), text.is_empty()) {
+                (true, true) => {}
+                (true, false) => break,
+                (false, _) => text = text + &line + "\n",
+            }
+        }
+        match Response::parse(&text) {
+            Some(Response { result: Ok(body), .. }) => Ok(body),
+            _ => Err(EngineError::Nonsense { expected: "a response that begins with =", got: text }),
+        }
+    }
+
+    fn attempt(&mut self, position: &Hex) -> Result<Verdict, EngineError> {
+        let mut process = match self.process.take() {
+            Some(process) => process,
+            None => self.started()?,
+        };
+        self.ask(&mut process, &GtpCommand::new("boardsize", &[&position.size().to_string()]))?;
+        self.ask(&mut process, &GtpCommand::new("clear_board", &[]))?;
+        for code in 0..(position.size() * position.size()) as u16 {
+            let (row, column) = (usize::from(code) / position.size(), usize::from(code) % position.size());
+            if let Some(side) = position.cell(row, column) {
+                let cell = position.move_text(Move(code));
+                self.ask(&mut process, &GtpCommand::new("play", &[color(side), &cell]))?;
+            }
+        }
+        let (HtpQuestion::WinningMoves(command) | HtpQuestion::Rates(command)) = &self.settings.question;
+        let mut words = command.split_whitespace();
+        let mut arguments: Vec<&str> = words.clone().skip(1).collect();
+        arguments.push(color(position.side_to_move()));
+        let answer =
+            self.ask(&mut process, &GtpCommand::new(words.next().unwrap_or_default(), &arguments))?;
+        let verdict = self.read(position, &answer)?;
+        self.process = Some(process);
+        Ok(verdict)
+    }
+
+    /// The answer as a verdict on every legal move.
+    fn read(&self, position: &Hex, answer: &str) -> Result<Verdict, EngineError> {
+        let nonsense =
+            |got: &str| EngineError::Nonsense { expected: "moves, or moves and rates", got: got.to_owned() };
+        let legal = |text: &str| position.parse_move(&text.to_lowercase()).map_err(|_| nonsense(text));
+        let words: Vec<&str> = answer.split_whitespace().collect();
+        let mut scores = Vec::new();
+        match self.settings.question {
+            HtpQuestion::WinningMoves(_) => {
+                for word in words {
+                    scores.push((legal(word)?, Score::Solved(1)));
+                }
+            }
+            HtpQuestion::Rates(_) => {
+                for pair in words.chunks(2) {
+                    let [mv, rate] = pair else { return Err(nonsense(answer)) };
+                    let rate = rate.parse().ok().filter(|rate| (0.0..=1.0).contains(rate));
+                    scores.push((legal(mv)?, Score::WinRate(rate.ok_or_else(|| nonsense(answer))?)));
+                }
+            }
+        }
+        let other = match self.settings.question {
+            HtpQuestion::WinningMoves(_) => Score::Solved(-1),
+            HtpQuestion::Rates(_) => Score::WinRate(0.0),
+        };
+        let mut moves = mavis_game::Moves::new();
+        position.legal_moves_into(&mut moves);
+        let moves = moves.into_iter().map(|mv| {
+            let score = scores.iter().find(|(known, _)| *known == mv).map_or(other, |&(_, score)| score);
+            MoveVerdict::new(position.rules(), mv, score, None)
+        });
+        Ok(Verdict::sorted(moves.collect()))
+    }
+}
+
+fn color(side: Side) -> &'static str {
+    match side {
+        Side::First => "black",
+        Side::Second => "white",
+    }
+}
+
+impl Oracle for HtpOracle {
+    fn identity(&self) -> Identity {
+        self.identity.clone()
+    }
+
+    fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError> {
+        let Position::Hex(hex) = position else {
+            return Err(OracleError::WrongGame {
+                oracle: self.identity.name.clone(),
+                rules: position.rules(),
+            });
+        };
+        refuse_finished(hex)?;
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match self.attempt(hex) {
+                Ok(verdict) => return Ok(verdict),
+                Err(source) if attempts == crate::engine::ATTEMPTS => {
+                    return Err(OracleError::Engine { position: position.to_string(), source });
+                }
+                Err(_) => {}
+            }
+        }
+    }
+}
