@@ -185,7 +185,8 @@ fn follows(algorithm: Algorithm) -> Result<usize, NetError> {
 
 fn times(section: usize) -> Result<(), NetError> {
     let n = 49_152;
-    let torch = [3.69, 2.43, 1.42];
+    // PyTorch 2.11 compiled, in the same session as the table of docs/performance.md.
+    let torch = [3.79, 2.18, 1.28];
     let sizes = [
         config(256, 8, 8, 2304, (false, false)),
         config(384, 10, 6, 2304, (false, false)),

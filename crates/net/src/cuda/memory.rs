@@ -31,6 +31,11 @@ impl Buffer {
         Ok(Self { address, bytes, context: context.clone() })
     }
 
+    /// Makes the context of the memory current.
+    pub(super) fn bind(&self) -> Result<(), NetError> {
+        self.context.bind_to_thread().map_err(failed("binding the context"))
+    }
+
     /// Address of element `index` of a type of `size` bytes.
     pub(super) fn at(&self, index: usize, size: usize) -> u64 {
         self.address + (index * size) as u64

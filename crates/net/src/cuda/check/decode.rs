@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::batches::star_batch;
-use super::{Comparison, random_batch};
+use super::{Bounds, Comparison, random_batch};
 use crate::batch::Batch;
 use crate::config::TransformerConfig;
 use crate::cpu::CpuDecoder;
@@ -27,10 +27,11 @@ pub fn decoder_against_cpu(config: &TransformerConfig) -> Result<Vec<Comparison>
     };
     let mut gpu = CudaDecoder::new(config, &parameters, &options)?;
     let mut cpu = CpuDecoder::new(config.clone(), &parameters, Precision::Exact)?;
+    let bound = Bounds::of(config).logits;
     let mut comparisons = Vec::new();
     let mut compare = |name: &str, ours: &[f32], theirs: &[f32]| {
         let expected: Vec<f64> = theirs.iter().map(|x| f64::from(*x)).collect();
-        comparisons.push(Comparison::new(name, ours, &expected, 2e-2));
+        comparisons.push(Comparison::new(name, ours, &expected, bound));
     };
     let (batch, rows) = random_batch(1500, 300, config.vocab, 21);
     let want = Want { rows: rows.rows.clone(), columns: None };

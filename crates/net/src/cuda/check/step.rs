@@ -1,6 +1,6 @@
 //! Whole steps beside those of the CPU.
 
-use super::Comparison;
+use super::{Bounds, Comparison};
 use crate::all_reduce::{AllReduce, AllReduceError};
 use crate::batch::{Batch, LossRows};
 use crate::config::TransformerConfig;
@@ -26,6 +26,7 @@ pub fn update_against_cpu(
     let options = CudaOptions::for_tokens(batch.len() + 100);
     let mut gpu = CudaTrainer::new(config.clone(), optimizer, &state, &options)?;
     let mut cpu = CpuTrainer::new(config.clone(), optimizer.clone(), state)?;
+    let bounds = Bounds::of(config);
     let mut comparisons = Vec::new();
     let mut compare = |name: String, got: &[f32], expected: &[f32], tolerance: f64| {
         let expected: Vec<f64> = expected.iter().map(|x| f64::from(*x)).collect();
@@ -37,15 +38,16 @@ pub fn update_against_cpu(
     compare("loss by tag".into(), &tags(&ours.tags), &tags(&theirs.tags), 2e-3);
     let wanted: Vec<u32> = rows.rows.iter().copied().take(200).collect();
     let (a, b) = (gpu.logits(batch, &wanted, Weights::Live)?, cpu.logits(batch, &wanted, Weights::Live)?);
-    compare("logits".into(), &a.values, &b.values, 2e-2);
+    compare("logits".into(), &a.values, &b.values, bounds.logits);
     let (ours, theirs) = (gpu.gradient()?, cpu.gradient()?);
     for tensor in gpu.layout().clone().tensors() {
         let range = tensor.range();
+        let of_heads = tensor.name.ends_with("q_norm.weight") || tensor.name.ends_with("k_norm.weight");
         compare(
             format!("d {}", tensor.name.trim_start_matches("model.")),
             &ours[range.clone()],
             &theirs[range],
-            4e-2,
+            if of_heads { bounds.head_gain } else { bounds.gradient },
         );
     }
     // A second pass adds up.
