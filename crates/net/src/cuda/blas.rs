@@ -14,6 +14,9 @@ use crate::error::NetError;
 /// Scratch memory a product may use.
 const WORKSPACE: usize = 64 << 20;
 
+/// Algorithms the heuristic is asked for, all of which are timed.
+const CANDIDATES: usize = 40;
+
 /// Shape of a product in cuBLAS' terms: column-major, `d[m, n] = op(a)[m, k] op(b)[k, n]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Shape {
@@ -55,6 +58,7 @@ impl Shape {
     }
 }
 
+/// Descriptors of a product and the algorithm chosen for it.
 struct Plan {
     shape: Shape,
     operation: lt::cublasLtMatmulDesc_t,
@@ -65,12 +69,34 @@ struct Plan {
     microseconds: f64,
 }
 
+impl Drop for Plan {
+    fn drop(&mut self) {
+        // SAFETY: made by `candidates` for this plan alone, and destroyed once; products under way keep no hold of descriptors.
+        unsafe {
+            let _nothing_to_do = ltr::destroy_matmul_desc(self.operation);
+            for layout in [self.a, self.b, self.d] {
+                let _nothing_to_do = ltr::destroy_matrix_layout(layout);
+            }
+        }
+    }
+}
+
 /// The library and the plans made so far. Plans are small and live as long as this does.
 pub(super) struct Blas {
     handle: lt::cublasLtHandle_t,
     workspace: Buffer,
     plans: Vec<Plan>,
     by_shape: HashMap<Shape, usize>,
+}
+
+impl Drop for Blas {
+    fn drop(&mut self) {
+        // A failure here means the context is gone, and the library's memory with it.
+        let _gone_with_context = self.workspace.bind();
+        self.plans.clear();
+        // SAFETY: made by `new`, destroyed once; it waits for products under way.
+        let _gone_with_context = unsafe { ltr::destroy_handle(self.handle) };
+    }
 }
 
 impl Blas {
@@ -157,8 +183,8 @@ impl Blas {
         let b = layout(bf16, stored(shape.k, shape.n, shape.tb), shape.batch)?;
         let d = layout(out, (shape.m, shape.n), shape.batch)?;
         let preference = ltr::create_matmul_pref().map_err(failed("preference"))?;
-        let mut found: Vec<lt::cublasLtMatmulHeuristicResult_t> = Vec::with_capacity(16);
-        // SAFETY: all descriptors are live; `found` has room for 16 results, and its length is set to what was written.
+        let mut found: Vec<lt::cublasLtMatmulHeuristicResult_t> = Vec::with_capacity(CANDIDATES);
+        // SAFETY: all descriptors are live; `found` has room for as many results as are asked for, and its length is set to what was written.
         unsafe {
             let limit = WORKSPACE;
             ltr::set_matmul_pref_attribute(
@@ -177,7 +203,7 @@ impl Blas {
                 d,
                 d,
                 preference,
-                16,
+                CANDIDATES as i32,
                 found.as_mut_ptr(),
                 &mut count,
             )

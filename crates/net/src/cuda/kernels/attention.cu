@@ -96,22 +96,37 @@ __device__ __forceinline__ float quad_max(float x) {
     x = fmaxf(x, __shfl_xor_sync(FULL, x, 1));
     return fmaxf(x, __shfl_xor_sync(FULL, x, 2));
 }
-__device__ __forceinline__ bool visible(int key, int query, int prefix_end, int branch_start) {
-    return key < prefix_end || (branch_start <= key && key <= query);
-}
-
-// What a warp's 16 queries see: x greatest, y least prefix_end; z least, w greatest branch_start.
-__device__ __forceinline__ int4 warp_stats(int pe0, int bs0, bool ok0, int pe1, int bs1, bool ok1) {
-    int4 r;
-    r.x = __reduce_max_sync(FULL, max(ok0 ? pe0 : 0, ok1 ? pe1 : 0));
-    r.y = __reduce_min_sync(FULL, min(ok0 ? pe0 : MAXI, ok1 ? pe1 : MAXI));
-    r.z = __reduce_min_sync(FULL, min(ok0 ? bs0 : MAXI, ok1 ? bs1 : MAXI));
-    r.w = __reduce_max_sync(FULL, max(ok0 ? bs0 : 0, ok1 ? bs1 : 0));
+// The lowest n bits: none where n is negative, all where it is 32 or more.
+__device__ __forceinline__ u32 lowest(int n) {
+    u32 r;
+    asm("bmsk.clamp.b32 %0, 0, %1;" : "=r"(r) : "r"(max(n, 0)));
     return r;
 }
-// Whether queries q0..q1 with these stats see any, or all, of keys k0..k1 (ends included).
+// Which of keys k0 .. k0+31 a query sees, a bit each. Masks are tested as bits because a branch or three comparisons for
+// every score would cost more than the products do.
+__device__ __forceinline__ u32 seen(int k0, int query, int prefix_end, int branch_start) {
+    return lowest(prefix_end - k0) | (lowest(query + 1 - k0) & ~lowest(branch_start - k0));
+}
+// Scores of 8 NT columns that a thread's two rows do not see become -inf.
+template <int NT> __device__ __forceinline__ void hide(float (*s)[4], u32 seen0, u32 seen1, int t2) {
+    seen0 >>= t2;
+    seen1 >>= t2;
+#pragma unroll
+    for (int j = 0; j < NT; j++)
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+            s[j][e] = seen0 & (1u << (j * 8 + e)) ? s[j][e] : -INF;
+            s[j][e + 2] = seen1 & (1u << (j * 8 + e)) ? s[j][e + 2] : -INF;
+        }
+}
+// Whether queries up to q1 with these stats may see any of keys k0..k1 (ends included).
 __device__ __forceinline__ bool sees_any(int4 st, int q1, int k0, int k1) { return k0 < st.x || (st.z <= k1 && k0 <= q1); }
-__device__ __forceinline__ bool sees_all(int4 st, int q0, int k0, int k1) { return k1 < st.y || (st.w <= k0 && k1 <= q0); }
+// A load that is not put off until its value is needed, so that it runs beside those before it.
+__device__ __forceinline__ int4 load_early(const int4* p) {
+    int4 r;
+    asm volatile("ld.global.nc.v4.s32 {%0,%1,%2,%3}, [%4];" : "=r"(r.x), "=r"(r.y), "=r"(r.z), "=r"(r.w) : "l"(p));
+    return r;
+}
 
 // First block of keys from b on that a tile of queries sees.
 __device__ __forceinline__ int next_keys(int b, int n, int4 st, int q1, int len) {
@@ -206,9 +221,6 @@ __device__ __forceinline__ void attend(Keys keys, int4 t, int4 tile_stats, int h
     load_fragment(qa, q, q + 8 * 2 * D, ok0, ok1);
     int pe0 = ok0 ? prefix_end[start + r0] : 0, bs0 = ok0 ? branch_start[start + r0] : MAXI;
     int pe1 = ok1 ? prefix_end[start + r1] : 0, bs1 = ok1 ? branch_start[start + r1] : MAXI;
-    int4 st = warp_stats(pe0, bs0, ok0, pe1, bs1, ok1);
-    bool idle = qw >= len;
-    int warp_last = min(qw + 15, len - 1);
     float o[NO][4] = {}, m0 = -INF, m1 = -INF, l0 = 0.f, l1 = 0.f, sc = scale * LOG2E;
     while (block < n_blocks) {
         int following = next_keys(block + 1, n_blocks, tile_stats, tile_last, len);
@@ -219,24 +231,20 @@ __device__ __forceinline__ void attend(Keys keys, int4 t, int4 tile_stats, int h
         const bf16 *sk = sm + stage * 2 * TILE * PITCH, *sv = sk + TILE * PITCH;
 #pragma unroll 1
         for (int b = 0; b < TILE; b += 32) {
-            int k0 = block * TILE + b, k1 = min(k0 + 31, len - 1);
-            if (idle || k0 >= len || !sees_any(st, warp_last, k0, k1)) continue;
+            u32 seen0 = seen(block * TILE + b, r0, pe0, bs0), seen1 = seen(block * TILE + b, r1, pe1, bs1);
+            if (!__any_sync(FULL, (seen0 | seen1) != 0)) continue;
+            bool all = __all_sync(FULL, (!ok0 || seen0 == FULL) && (!ok1 || seen1 == FULL));
             float s[4][4] = {};
             times_transposed<4>(s, qa, sk, b, lane);
-            bool all = k0 + 31 < len && sees_all(st, qw, k0, k1);
-            float n0 = m0, n1 = m1;
+            if (!all) hide<4>(s, seen0, seen1, t2);
+            float n0 = -INF, n1 = -INF;
 #pragma unroll
-            for (int j = 0; j < 4; j++)
-#pragma unroll
-                for (int e = 0; e < 2; e++) {
-                    int k = k0 + j * 8 + t2 + e;
-                    s[j][e] = all || visible(k, r0, pe0, bs0) ? s[j][e] * sc : -INF;
-                    s[j][e + 2] = all || visible(k, r1, pe1, bs1) ? s[j][e + 2] * sc : -INF;
-                    n0 = fmaxf(n0, s[j][e]);
-                    n1 = fmaxf(n1, s[j][e + 2]);
-                }
-            n0 = quad_max(n0);
-            n1 = quad_max(n1);
+            for (int j = 0; j < 4; j++) {
+                n0 = fmaxf(n0, fmaxf(s[j][0], s[j][1]));
+                n1 = fmaxf(n1, fmaxf(s[j][2], s[j][3]));
+            }
+            n0 = fmaxf(m0, quad_max(n0) * sc);
+            n1 = fmaxf(m1, quad_max(n1) * sc);
             // a row that has seen nothing yet keeps a maximum of -inf; any finite reference will do for it
             float f0 = n0 == -INF ? 0.f : n0, f1 = n1 == -INF ? 0.f : n1, c0 = ex2(m0 - f0), c1 = ex2(m1 - f1);
             m0 = n0;
@@ -252,10 +260,10 @@ __device__ __forceinline__ void attend(Keys keys, int4 t, int4 tile_stats, int h
             }
 #pragma unroll
             for (int j = 0; j < 4; j++) {
-                s[j][0] = ex2(s[j][0] - f0);
-                s[j][1] = ex2(s[j][1] - f0);
-                s[j][2] = ex2(s[j][2] - f1);
-                s[j][3] = ex2(s[j][3] - f1);
+                s[j][0] = ex2(s[j][0] * sc - f0);
+                s[j][1] = ex2(s[j][1] * sc - f0);
+                s[j][2] = ex2(s[j][2] * sc - f1);
+                s[j][3] = ex2(s[j][3] * sc - f1);
                 l0 += s[j][0] + s[j][1];
                 l1 += s[j][2] + s[j][3];
             }
@@ -290,11 +298,10 @@ KERNEL __launch_bounds__(128, FWD_BLOCKS) attention_fwd(const bf16* qk, const bf
                                                         const int* counts, const int* prefix_end, const int* branch_start, bf16* out,
                                                         float* lse, int n, float scale) {
     int h = blockIdx.x % NH, tile = blockIdx.x / NH;
-    if (tile >= counts[C_TILES]) return;
-    int4 t = tiles[tile];
-    if (t.y == 0) return;
+    int4 t = load_early(tiles + tile), tile_stats = load_early(stats + tile);
+    if (tile >= counts[C_TILES] || t.y == 0) return;
     FlatKeys keys = {qk + (size_t)t.x * (2 * D) + D + h * HD, qkv + (size_t)t.x * (3 * D) + 2 * D + h * HD};
-    attend(keys, t, stats[tile], h, qk, prefix_end, branch_start, out, lse, n, scale);
+    attend(keys, t, tile_stats, h, qk, prefix_end, branch_start, out, lse, n, scale);
 }
 
 // The same for sessions: tiles[t] = {index in the batch of the session's token 0 (negative when cached), tokens of the session, first row of
@@ -303,11 +310,10 @@ KERNEL __launch_bounds__(128, FWD_BLOCKS) attention_paged(const bf16* qk, const 
                                                           const int* counts, const int* prefix_end, const int* branch_start, bf16* out,
                                                           int stride, float scale) {
     int h = blockIdx.x % NH, tile = blockIdx.x / NH;
-    if (tile >= counts[C_TILES]) return;
-    int4 t = tiles[tile];
-    if (t.y == 0) return;
+    int4 t = load_early(tiles + tile), tile_stats = load_early(stats + tile);
+    if (tile >= counts[C_TILES] || t.y == 0) return;
     PagedKeys keys = {pool + h * HD, pages + t.w, stride};
-    attend(keys, t, stats[tile], h, qk, prefix_end, branch_start, out, (float*)nullptr, 0, scale);
+    attend(keys, t, tile_stats, h, qk, prefix_end, branch_start, out, (float*)nullptr, 0, scale);
 }
 // Puts the keys and values of new tokens into their pages: token i goes to row slots[i] % TILE of page slots[i] / TILE.
 KERNEL store_pages(const bf16* qk, const bf16* qkv, const int* slots, const int* counts, bf16* pool, int stride) {

@@ -94,14 +94,13 @@ KERNEL __launch_bounds__(128, BWD_BLOCKS) attention_bwd_q(const bf16* qk, const 
                                               const int* prefix_end, const int* branch_start, const bf16* out, const bf16* dout,
                                               const float* lse, float* delta, bf16* dqkv, Turn turn, int n, float scale) {
     int h = blockIdx.x % NH, tile = blockIdx.x / NH;
+    int4 t = load_early(tiles + tile), tile_stats = load_early(stats + tile);
     if (tile >= counts[C_TILES]) return;
-    int4 t = tiles[tile];
     int start = t.x, len = t.y, q0 = t.z;
     if (len == 0) {
         clear_rows(dqkv + h * HD, t);
         return;
     }
-    int4 tile_stats = stats[tile];
     int lane = threadIdx.x & 31, g = lane >> 2, t2 = (lane & 3) * 2;
     int qw = q0 + (threadIdx.x >> 5) * 16, r0 = qw + g, r1 = r0 + 8;
     bool ok0 = r0 < len, ok1 = r1 < len;
@@ -141,9 +140,6 @@ KERNEL __launch_bounds__(128, BWD_BLOCKS) attention_bwd_q(const bf16* qk, const 
     }
     int pe0 = ok0 ? prefix_end[start + r0] : 0, bs0 = ok0 ? branch_start[start + r0] : MAXI;
     int pe1 = ok1 ? prefix_end[start + r1] : 0, bs1 = ok1 ? branch_start[start + r1] : MAXI;
-    int4 st = warp_stats(pe0, bs0, ok0, pe1, bs1, ok1);
-    bool idle = qw >= len;
-    int warp_last = min(qw + 15, len - 1);
     float dq[NO][4] = {}, sc = scale * LOG2E;
     while (block < n_blocks) {
         int following = next_keys(block + 1, n_blocks, tile_stats, tile_last, len);
@@ -158,21 +154,20 @@ KERNEL __launch_bounds__(128, BWD_BLOCKS) attention_bwd_q(const bf16* qk, const 
         const bf16 *sk = sm + stage * 2 * TILE * PITCH, *sv = sk + TILE * PITCH;
 #pragma unroll 1
         for (int b = 0; b < TILE; b += SUB) {
-            int k0 = block * TILE + b, k1 = min(k0 + SUB - 1, len - 1);
-            if (idle || k0 >= len || !sees_any(st, warp_last, k0, k1)) continue;
+            const u32 ALL = SUB == 32 ? FULL : (1u << SUB) - 1;
+            u32 seen0 = seen(block * TILE + b, r0, pe0, bs0) & ALL, seen1 = seen(block * TILE + b, r1, pe1, bs1) & ALL;
+            if (!__any_sync(FULL, (seen0 | seen1) != 0)) continue;
+            bool all = __all_sync(FULL, (!ok0 || seen0 == ALL) && (!ok1 || seen1 == ALL));
             float s[SUB / 8][4] = {}, dp[SUB / 8][4] = {};
             times_transposed<SUB / 8>(s, qa, sk, b, lane);
             times_transposed<SUB / 8>(dp, ga, sv, b, lane);
-            bool all = k0 + SUB - 1 < len && sees_all(st, qw, k0, k1);
+            if (!all) hide<SUB / 8>(s, seen0, seen1, t2);
 #pragma unroll
             for (int j = 0; j < SUB / 8; j++)
 #pragma unroll
                 for (int e = 0; e < 2; e++) {
-                    int k = k0 + j * 8 + t2 + e;
-                    float p = all || visible(k, r0, pe0, bs0) ? ex2(s[j][e] * sc - e0) : 0.f;
-                    dp[j][e] = p * (dp[j][e] - d0);
-                    p = all || visible(k, r1, pe1, bs1) ? ex2(s[j][e + 2] * sc - e1) : 0.f;
-                    dp[j][e + 2] = p * (dp[j][e + 2] - d1);
+                    dp[j][e] = ex2(s[j][e] * sc - e0) * (dp[j][e] - d0);
+                    dp[j][e + 2] = ex2(s[j][e + 2] * sc - e1) * (dp[j][e + 2] - d1);
                 }
 #pragma unroll
             for (int j = 0; j < SUB / 16; j++) {
@@ -198,8 +193,8 @@ KERNEL __launch_bounds__(128, BWD_BLOCKS) attention_bwd_kv(const bf16* qk, const
                                                const float* delta, bf16* dqkv, Turn turn, int n, float scale) {
     int* words = reinterpret_cast<int*>(sm + 4 * TILE * PITCH);
     int h = blockIdx.x % NH, tile = blockIdx.x / NH;
+    int4 t = load_early(tiles + tile);
     if (tile >= counts[C_TILES]) return;
-    int4 t = tiles[tile];
     int start = t.x, len = t.y, k0 = t.z;
     bf16 *dk_to = dqkv + D + h * HD, *dv_to = dqkv + 2 * D + h * HD;
     if (len == 0) {
@@ -210,7 +205,7 @@ KERNEL __launch_bounds__(128, BWD_BLOCKS) attention_bwd_kv(const bf16* qk, const
     const int4* query_stats = stats + t.w;
     int lane = threadIdx.x & 31, g = lane >> 2, t2 = (lane & 3) * 2;
     int kw = k0 + (threadIdx.x >> 5) * 16, r0 = kw + g, r1 = r0 + 8;
-    bool ok0 = r0 < len, ok1 = r1 < len, idle = kw >= len;
+    bool ok0 = r0 < len, ok1 = r1 < len;
     const bf16* queries = qk + (size_t)start * (2 * D) + h * HD;
     const bf16* outs = dout + (size_t)start * D + h * HD;
     const float *row_lse = lse + (size_t)h * n + start, *row_delta = delta + (size_t)h * n + start;
@@ -247,26 +242,31 @@ KERNEL __launch_bounds__(128, BWD_BLOCKS) attention_bwd_kv(const bf16* qk, const
         const int* w = words + stage * 4 * TILE;
 #pragma unroll 1
         for (int b = 0; b < TILE; b += SUB) {
-            int q0 = block * TILE + b, q1 = min(q0 + SUB, len) - 1;
-            if (idle || q0 >= len) continue;
-            int i = b + (lane & (SUB - 1)), pe = w[2 * TILE + i], bs = w[3 * TILE + i];
-            bool in = block * TILE + i < len;
-            int4 st = warp_stats(pe, bs, in, pe, bs, in);
-            if (!sees_any(st, q1, kw, min(kw + 15, len - 1))) continue;
-            bool all = q0 + SUB <= len && kw + 15 < len && sees_all(st, q0, kw, kw + 15);
+            // each lane finds out which of the warp's 16 keys one query sees, and hands it round
+            int i = b + (lane & (SUB - 1)), query = block * TILE + i;
+            u32 sees = seen(kw, query, w[2 * TILE + i], w[3 * TILE + i]) & lowest(len - kw) & 0xffffu;
+            if (query >= len) sees = 0;
+            if (!__any_sync(FULL, sees != 0)) continue;
+            bool all = __all_sync(FULL, sees == 0xffffu);
             float s[SUB / 8][4] = {}, dp[SUB / 8][4] = {};
             times_transposed<SUB / 8>(s, ka, sq, b, lane);
             times_transposed<SUB / 8>(dp, va, sd, b, lane);
+            if (!all)
+#pragma unroll
+                for (int j = 0; j < SUB / 8; j++)
+#pragma unroll
+                    for (int e = 0; e < 2; e++) {
+                        u32 keys = __shfl_sync(FULL, sees, j * 8 + t2 + e) >> g;
+                        s[j][e] = keys & 1u ? s[j][e] : -INF;
+                        s[j][e + 2] = keys & 256u ? s[j][e + 2] : -INF;
+                    }
 #pragma unroll
             for (int j = 0; j < SUB / 8; j++) {
-                int c = b + j * 8 + t2, q = block * TILE + c;
+                int c = b + j * 8 + t2;
                 float2 l = *reinterpret_cast<const float2*>(w + c), d = *reinterpret_cast<const float2*>(w + TILE + c);
-                int2 pe2 = *reinterpret_cast<const int2*>(w + 2 * TILE + c), bs2 = *reinterpret_cast<const int2*>(w + 3 * TILE + c);
 #pragma unroll
                 for (int e = 0; e < 4; e++) {
-                    int key = e >> 1 ? r1 : r0, query = q + (e & 1);
-                    bool ok = all || (query < len && visible(key, query, e & 1 ? pe2.y : pe2.x, e & 1 ? bs2.y : bs2.x));
-                    float p = ok ? ex2(s[j][e] * sc - (e & 1 ? l.y : l.x)) : 0.f;
+                    float p = ex2(s[j][e] * sc - (e & 1 ? l.y : l.x));
                     dp[j][e] = p * (dp[j][e] - (e & 1 ? d.y : d.x));
                     s[j][e] = p;
                 }
