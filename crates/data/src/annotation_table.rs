@@ -42,6 +42,17 @@ impl AnnotationTable {
     /// # Errors
     /// When a file cannot be read or is no such table.
     pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<Self, TableError> {
+        Self::open_where(paths, |_| true)
+    }
+
+    /// Loads the rows whose position text passes.
+    ///
+    /// # Errors
+    /// When a file cannot be read or is no such table.
+    pub fn open_where<P: AsRef<Path>>(
+        paths: &[P],
+        mut keep: impl FnMut(&str) -> bool,
+    ) -> Result<Self, TableError> {
         let mut reader = TableReader::<AnnotationRow>::open(paths)?;
         let mut table = Self::default();
         let mut n_rows = 0;
@@ -56,6 +67,7 @@ impl AnnotationTable {
             let decoded: Vec<_> = rows.par_iter().map_init(PositionReader::default, decode).collect();
             for (row, decoded) in rows.iter().zip(decoded) {
                 match decoded {
+                    _ if !keep(&row.position) => {}
                     Ok(decoded) => table.push(&row.position, &decoded),
                     Err(reason) => {
                         table.n_refused += 1;
