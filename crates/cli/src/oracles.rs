@@ -4,6 +4,7 @@ use crate::input::{BadInput, OrBadInput};
 use mavis_game::Rules;
 use mavis_oracle::connect4::Connect4Solver;
 use mavis_oracle::engine::{EngineSettings, Limit, UciOracle};
+use mavis_oracle::hex::{HexOracle, HexSettings};
 use mavis_oracle::othello::{OthelloOracle, OthelloSettings};
 use mavis_oracle::process::find_engine;
 use mavis_oracle::togyz::TogyzOracle;
@@ -17,7 +18,8 @@ pub(crate) const HELP: &str = "Oracles:
   uci:PROGRAM any UCI engine that knows MultiPV, with the same keys
   connect4    the exact Connect Four solver
   othello     alpha-beta, exact near the end: othello:nodes=300000,depth=10,exact_from=16
-  togyz       alpha-beta: togyz:nodes=200000,depth=12";
+  togyz       alpha-beta: togyz:nodes=200000,depth=12
+  hex         tree search up to 11x11, exact where its solver reaches: hex:playouts=20000,solver_nodes=200,seed=0";
 
 /// Makes oracles that are all alike.
 pub(crate) struct OracleMaker {
@@ -46,20 +48,29 @@ impl OracleMaker {
             "othello" => {
                 let mut settings = OthelloSettings::default();
                 let OthelloSettings { exact_from, effort } = &mut settings;
+                let Effort { depth, nodes } = effort;
                 read_numbers(
                     &spec,
-                    [("exact_from", exact_from), ("depth", &mut effort.depth)],
-                    &mut effort.nodes,
+                    &mut [("exact_from", exact_from), ("depth", depth)],
+                    &mut [("nodes", nodes)],
                 )?;
                 Ok(Self { build: Box::new(move || Ok(Box::new(OthelloOracle::new(settings)))) })
             }
             "togyz" => {
                 let mut effort = Effort { depth: 12, nodes: 200_000 };
-                read_numbers(&spec, [("depth", &mut effort.depth)], &mut effort.nodes)?;
+                let Effort { depth, nodes } = &mut effort;
+                read_numbers(&spec, &mut [("depth", depth)], &mut [("nodes", nodes)])?;
                 Ok(Self { build: Box::new(move || Ok(Box::new(TogyzOracle::new(effort)))) })
             }
+            "hex" => {
+                let mut settings = HexSettings::default();
+                let HexSettings { playouts, solver_nodes, seed } = &mut settings;
+                let mut wide = [("solver_nodes", solver_nodes), ("seed", seed)];
+                read_numbers(&spec, &mut [("playouts", playouts)], &mut wide)?;
+                Ok(Self { build: Box::new(move || Ok(Box::new(HexOracle::new(settings)))) })
+            }
             other => Err(BadInput::new(format!(
-                "unknown oracle '{other}' (known: stockfish uci connect4 othello togyz)"
+                "unknown oracle '{other}' (known: stockfish uci connect4 othello togyz hex)"
             ))),
         }
     }
@@ -97,21 +108,23 @@ fn engine(program: String, spec: &PlayerSpec) -> Result<OracleMaker, BadInput> {
     })
 }
 
-/// Reads keys that are numbers, `nodes` among them; any other is refused.
-fn read_numbers<const N: usize>(
+/// Reads keys that are numbers; any other is refused.
+fn read_numbers(
     spec: &PlayerSpec,
-    mut keys: [(&str, &mut u32); N],
-    nodes: &mut u64,
+    keys: &mut [(&str, &mut u32)],
+    wide_keys: &mut [(&str, &mut u64)],
 ) -> Result<(), BadInput> {
     if let Some(argument) = &spec.argument {
         return Err(BadInput::new(format!("the oracle '{}' takes no '{argument}'", spec.kind)));
     }
     for (key, value) in &spec.options {
         let bad = |_| BadInput::new(format!("bad value '{value}' for {key}"));
-        match keys.iter_mut().find(|(name, _)| name == key) {
-            Some((_, place)) => **place = value.parse().map_err(bad)?,
-            None if key == "nodes" => *nodes = value.parse().map_err(bad)?,
-            None => return Err(BadInput::new(format!("the oracle '{}' takes no '{key}'", spec.kind))),
+        if let Some((_, place)) = keys.iter_mut().find(|(name, _)| name == key) {
+            **place = value.parse().map_err(bad)?;
+        } else if let Some((_, place)) = wide_keys.iter_mut().find(|(name, _)| name == key) {
+            **place = value.parse().map_err(bad)?;
+        } else {
+            return Err(BadInput::new(format!("the oracle '{}' takes no '{key}'", spec.kind)));
         }
     }
     Ok(())
