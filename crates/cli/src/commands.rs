@@ -7,6 +7,7 @@ mod play;
 mod show;
 mod solve;
 mod train;
+mod uci;
 
 use clap::Subcommand;
 use std::io::Write;
@@ -24,6 +25,7 @@ pub(crate) enum Command {
     Solve(solve::Solve),
     Lang(lang::Lang),
     Train(train::Train),
+    Uci(uci::Uci),
 }
 
 impl Command {
@@ -36,6 +38,7 @@ impl Command {
             Self::Solve(command) => command.run(),
             Self::Lang(command) => command.run(),
             Self::Train(command) => command.run(),
+            Self::Uci(command) => command.run(),
         }
     }
 }
