@@ -18,7 +18,7 @@ pub(super) struct EngineOptions {
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        Self { multi_pv: 1, move_overhead: Duration::from_millis(30), chess960: false }
+        Self { multi_pv: 1, move_overhead: Duration::from_millis(100), chess960: false }
     }
 }
 
@@ -40,7 +40,7 @@ pub(super) fn offered(kind: &Kind) -> Vec<UciOption> {
     let spin = |default, min, max| OptionKind::Spin { default, min, max };
     let ours = [
         ("MultiPV", spin(1, 1, MOST_LINES)),
-        ("MoveOverhead", spin(30, 0, MOST_OVERHEAD)),
+        ("MoveOverhead", spin(100, 0, MOST_OVERHEAD)),
         ("Ponder", OptionKind::Check { default: false }),
         ("UCI_Chess960", OptionKind::Check { default: false }),
     ];

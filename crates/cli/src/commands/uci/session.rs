@@ -178,7 +178,8 @@ impl Session {
         let by_mate = go.mate.map(|moves| moves.saturating_mul(2).saturating_sub(1).max(1));
         let only = go.search_moves.iter().filter_map(|text| self.position.parse_move(text).ok()).collect();
         Limit {
-            time: go.move_time.map(less),
+            // Half of a short time is left to think.
+            time: go.move_time.map(|time| less(time).max(time.min(LONGEST) / 2)),
             nodes: go.nodes,
             depth: go.depth.or(by_mate),
             clock,
