@@ -1,5 +1,6 @@
 //! One module a command.
 
+mod analyze;
 mod data;
 mod lang;
 mod perft;
@@ -26,6 +27,7 @@ pub(crate) enum Command {
     Lang(lang::Lang),
     Train(train::Train),
     Uci(uci::Uci),
+    Analyze(analyze::Analyze),
 }
 
 impl Command {
@@ -39,6 +41,7 @@ impl Command {
             Self::Lang(command) => command.run(),
             Self::Train(command) => command.run(),
             Self::Uci(command) => command.run(),
+            Self::Analyze(command) => command.run(),
         }
     }
 }

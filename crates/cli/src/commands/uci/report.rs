@@ -1,6 +1,7 @@
 //! Thoughts and choices in the words of UCI.
 
-use mavis_game::{Game as _, Move, Position};
+use crate::commands::analyze::line_text;
+use mavis_game::{Game as _, Position};
 use mavis_lang::Score;
 use mavis_oracle::uci::{Answer, Bound, Info, UciScore};
 use mavis_play::{Choice, Thought};
@@ -42,17 +43,4 @@ fn score(thought: &Thought) -> Option<UciScore> {
     }
     let by_value = || thought.value.map(Score::centipawns_of);
     thought.centipawns.or_else(by_value).map(|value| UciScore::Centipawns(value, Bound::Exact))
-}
-
-/// Moves as text, as far as they can be played.
-fn line_text(position: &Position, line: &[Move]) -> Vec<String> {
-    let mut after = position.clone();
-    line.iter()
-        .map_while(|&mv| {
-            let legal = after.is_legal(mv);
-            let text = legal.then(|| after.move_text(mv))?;
-            after.play_unchecked(mv);
-            Some(text)
-        })
-        .collect()
 }
