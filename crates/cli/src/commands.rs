@@ -1,14 +1,14 @@
 //! One module a command.
 
-mod analyze;
+mod bench;
 mod data;
 mod lang;
+mod model;
 mod perft;
 mod play;
 mod show;
 mod solve;
 mod train;
-mod uci;
 
 use clap::Subcommand;
 use std::io::Write;
@@ -26,8 +26,8 @@ pub(crate) enum Command {
     Solve(solve::Solve),
     Lang(lang::Lang),
     Train(train::Train),
-    Uci(uci::Uci),
-    Analyze(analyze::Analyze),
+    Model(model::Model),
+    Bench(bench::Bench),
 }
 
 impl Command {
@@ -40,8 +40,8 @@ impl Command {
             Self::Solve(command) => command.run(),
             Self::Lang(command) => command.run(),
             Self::Train(command) => command.run(),
-            Self::Uci(command) => command.run(),
-            Self::Analyze(command) => command.run(),
+            Self::Model(command) => command.run(),
+            Self::Bench(command) => command.run(),
         }
     }
 }

@@ -2,6 +2,10 @@
 //!
 //! [`mixture`] turns annotated positions into examples and batches, [`pack`] lays them out (chain or star), [`loader`]
 //! builds them ahead on threads, [`validation`] measures a network, [`fan_out`] asks it for all moves of a position at once.
+//!
+//! [`decode`] answers requests through sessions: greedily, all moves at once, and with drafts of states that are checked instead of written.
+//! [`evaluator`] puts a model on its own thread behind the face every search asks. [`interchange`] takes models to other programs and
+//! back. [`measure`] says how fast all this is and how far its ways agree.
 //! Networks come from `mavis-net`, text and tokens from `mavis-lang`, positions from `mavis-data`.
 //!
 //! ```
@@ -19,6 +23,7 @@ pub mod fan_out;
 pub mod interchange;
 pub mod loader;
 mod mav;
+pub mod measure;
 pub mod mixture;
 pub mod pack;
 mod permutation;

@@ -1,0 +1,198 @@
+//! `mavis bench`: speed, printed with what it was measured on.
+
+use super::{answer, answer_json, model::read_model};
+use crate::input::OrBadInput;
+use clap::{Args, Subcommand};
+use mavis_game::{Game, Position, Rules};
+use mavis_lang::vocabulary;
+use mavis_model::{
+    MavModel, Preset,
+    decode::MavDecoder,
+    measure::{Agreement, PROMPT_PASS, Speed, fan_out_against_chain, int8_against_exact, speed},
+};
+use mavis_net::{Precision, initial_parameters};
+use serde::Serialize;
+use std::{path::PathBuf, time::Duration};
+
+/// Measures speed on this machine.
+#[derive(Args)]
+pub(crate) struct Bench {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    Model(BenchModel),
+}
+
+/// Measures decoding on the processor: prompts, token by token, and all moves at once, with exact weights and in 8 bits.
+///
+/// Example: mavis bench model --preset 9m
+#[derive(Args)]
+struct BenchModel {
+    /// A model's file; random weights of --preset if absent
+    model: Option<PathBuf>,
+    /// test, 9m, 30m or 120m
+    #[arg(long, default_value = "9m")]
+    preset: String,
+    /// The game whose positions are evaluated
+    #[arg(long, default_value = "chess")]
+    game: String,
+    /// Seconds for each measurement
+    #[arg(long, default_value_t = 2.0)]
+    seconds: f64,
+    /// Positions of random play on which a given model's ways to answer are compared
+    #[arg(long, default_value_t = 200)]
+    positions: usize,
+    /// Seed of those positions
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Measured {
+    machine: String,
+    threads: usize,
+    network: String,
+    position: String,
+    exact: Speed,
+    int8: Speed,
+    int8_agreement: Option<Agreement>,
+    fan_out_agreement: Option<Agreement>,
+}
+
+impl Bench {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        match self.what {
+            What::Model(command) => command.run(),
+        }
+    }
+}
+
+impl BenchModel {
+    fn run(self) -> anyhow::Result<()> {
+        let rules: Rules = self.game.parse().or_bad_input()?;
+        let preset: Preset = self.preset.parse().or_bad_input()?;
+        let time = Duration::try_from_secs_f64(self.seconds).or_bad_input()?;
+        let (model, network) = match &self.model {
+            Some(path) => (read_model(path)?, path.display().to_string()),
+            None => (random_model(preset)?, format!("random weights of preset {preset}")),
+        };
+        let position = middle_game(rules);
+        let mut decoder = MavDecoder::cpu(&model, Precision::Exact)?;
+        let exact = speed(&mut decoder, &position, time)?;
+        let int8 = speed(&mut MavDecoder::cpu(&model, Precision::Int8)?, &position, time)?;
+        // Of random weights nothing can be said but how fast they are.
+        let positions = self.model.as_ref().map(|_| random_positions(rules, self.positions, self.seed));
+        let int8_agreement = positions.as_ref().map(|some| int8_against_exact(&model, some)).transpose()?;
+        let fan_out_agreement =
+            positions.as_ref().map(|some| fan_out_against_chain(&mut decoder, some)).transpose()?;
+        let measured = Measured {
+            machine: machine(),
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            network,
+            position: position.to_string(),
+            exact,
+            int8,
+            int8_agreement,
+            fan_out_agreement,
+        };
+        if self.json { answer_json(&measured) } else { answer(&measured.text()) }
+    }
+}
+
+impl Measured {
+    fn text(&self) -> String {
+        let (sequences, length) = PROMPT_PASS;
+        let mut text = format!(
+            "{}, {} threads\n{}\n{} ({} moves)\n\n{:<44} {:>12} {:>12}\n",
+            self.machine, self.threads, self.network, self.position, self.exact.n_moves, "", "exact", "int8"
+        );
+        let mut row = |name: &str, value: &dyn Fn(&Speed) -> f64, digits: usize| {
+            let (exact, int8) = (value(&self.exact), value(&self.int8));
+            text.push_str(&format!("{name:<44} {exact:>12.digits$} {int8:>12.digits$}\n"));
+        };
+        let prompt = format!("prompt pass {sequences} x {length}, tokens/s");
+        row(&prompt, &|speed| speed.prompt_tokens_per_second, 0);
+        row("token by token, one stream, tokens/s", &|speed| speed.sequential_tokens_per_second, 0);
+        row("all at once, moves given, ms", &|speed| 1e3 * speed.fan_out_seconds, 2);
+        row("all at once in two passes, ms", &|speed| 1e3 * speed.fan_out_alone_seconds, 2);
+        row("token by token, ms", &|speed| 1e3 * speed.sequential_seconds, 2);
+        row("  ratio to all at once in two passes", &|s| s.sequential_seconds / s.fan_out_alone_seconds, 2);
+        row("  ratio to all at once, moves given", &|s| s.sequential_seconds / s.fan_out_seconds, 2);
+        row("batches of 16, moves given, evaluations/s", &|speed| speed.batch_evaluations_per_second, 1);
+        row(
+            "  ratio to token by token in batches of 16",
+            &|speed| speed.batch_evaluations_per_second / speed.batch_sequential_per_second,
+            2,
+        );
+        for (name, agreement) in [
+            ("int8 and exact", &self.int8_agreement),
+            ("all at once and token by token", &self.fan_out_agreement),
+        ] {
+            if let Some(agreement) = agreement {
+                text.push_str(&format!(
+                    "{name}, {} positions: same set {:.3}, same best move {:.3}, values differ by {:.4}, {} broken answers\n",
+                    agreement.n_positions,
+                    agreement.same_set,
+                    agreement.same_best,
+                    agreement.value_difference,
+                    agreement.n_broken
+                ));
+            }
+        }
+        text
+    }
+}
+
+/// A network that knows nothing, exact in bf16 as every shipped one is.
+fn random_model(preset: Preset) -> anyhow::Result<MavModel> {
+    let config = preset.shape(vocabulary().len(), 1);
+    let parameters = initial_parameters(&config)?;
+    let rounded = parameters.iter().map(|x| f32::from_bits(x.to_bits() & 0xffff_0000)).collect();
+    Ok(MavModel { config, full_input: false, step: 0, parameters: rounded })
+}
+
+/// A position with about as many moves as the game has on average.
+fn middle_game(rules: Rules) -> Position {
+    random_positions(rules, 40, 7)
+        .into_iter()
+        .max_by_key(|position| position.n_legal_moves().min(30))
+        .unwrap_or_else(|| Position::start(rules))
+}
+
+/// Positions of random games that are not over.
+fn random_positions(rules: Rules, n: usize, seed: u64) -> Vec<Position> {
+    // A multiplicative generator is random enough to pick moves, and the same everywhere.
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut random = move || {
+        state = state.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(1);
+        (state >> 32) as u32
+    };
+    let mut positions = Vec::with_capacity(n);
+    while positions.len() < n {
+        let mut position = Position::start(rules);
+        let length = 2 + random() % 30;
+        for _ in 0..length {
+            match position.random_move(random()) {
+                Some(mv) => position.play_unchecked(mv),
+                None => break,
+            }
+        }
+        if position.outcome().is_none() {
+            positions.push(position);
+        }
+    }
+    positions
+}
+
+/// The processor's name, where the system tells.
+fn machine() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
+}

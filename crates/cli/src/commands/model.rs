@@ -1,0 +1,182 @@
+//! `mavis model`: look at a model, ask it, and take it to other programs and back.
+
+mod ask;
+
+use super::{answer, answer_json};
+use crate::input::{BadInput, OrBadInput};
+use clap::{Args, Subcommand};
+use mavis_model::{
+    MavModel,
+    interchange::{Numbers, export_gguf, export_hf, import_hf},
+};
+use mavis_net::Layout;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Looks at a model, asks it, and takes it to other programs and back.
+#[derive(Args)]
+pub(crate) struct Model {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    Info(Info),
+    Ask(ask::Ask),
+    Export(Export),
+    Import(Import),
+}
+
+impl Model {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        match self.what {
+            What::Info(command) => command.run(),
+            What::Ask(command) => command.run(),
+            What::Export(command) => command.run(),
+            What::Import(command) => command.run(),
+        }
+    }
+}
+
+/// Reads a model; a file that is none is the user's mistake.
+pub(crate) fn read_model(path: &Path) -> Result<MavModel, BadInput> {
+    MavModel::load(path).map_err(|error| {
+        let mut line = error.to_string();
+        let mut cause = std::error::Error::source(&error);
+        while let Some(inner) = cause {
+            line.push_str(&format!(": {inner}"));
+            cause = inner.source();
+        }
+        BadInput::new(line)
+    })
+}
+
+/// Says what a model is.
+///
+/// Example: mavis model info runs/first/model.safetensors
+#[derive(Args)]
+struct Info {
+    /// The model's file
+    model: PathBuf,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Facts {
+    parameters: usize,
+    layers: usize,
+    width: usize,
+    heads: usize,
+    feed_forward: usize,
+    vocabulary: usize,
+    qk_norm: bool,
+    tied: bool,
+    full_input: bool,
+    steps: u64,
+    architecture: &'static str,
+    bytes: u64,
+}
+
+impl Info {
+    fn run(self) -> anyhow::Result<()> {
+        let model = read_model(&self.model)?;
+        let config = &model.config;
+        let facts = Facts {
+            parameters: Layout::transformer(config)?.n_parameters(),
+            layers: config.n_layers,
+            width: config.d_model,
+            heads: config.n_heads,
+            feed_forward: config.d_ff,
+            vocabulary: config.vocab,
+            qk_norm: config.qk_norm,
+            tied: config.tied,
+            full_input: model.full_input,
+            steps: model.step,
+            architecture: if config.qk_norm { "qwen3" } else { "llama" },
+            bytes: std::fs::metadata(&self.model)?.len(),
+        };
+        if self.json {
+            return answer_json(&facts);
+        }
+        let input = if facts.full_input { "full attention (no export)" } else { "causal" };
+        answer(&format!(
+            "{} parameters after {} steps, {} bytes\n{} layers of width {}, {} heads, feed-forward {}\n\
+             {} tokens, head {}, layout of {}\ninput read with {input}\n",
+            facts.parameters,
+            facts.steps,
+            facts.bytes,
+            facts.layers,
+            facts.width,
+            facts.heads,
+            facts.feed_forward,
+            facts.vocabulary,
+            if facts.tied { "tied to the embedding" } else { "of its own" },
+            facts.architecture,
+        ))
+    }
+}
+
+/// Writes a model for other programs: a folder for transformers and vLLM, or a file for llama.cpp.
+///
+/// Example: mavis model export model.safetensors --to gguf --out model.gguf
+#[derive(Args)]
+struct Export {
+    /// The model's file
+    model: PathBuf,
+    /// hf or gguf
+    #[arg(long)]
+    to: String,
+    /// Folder (hf) or file (gguf)
+    #[arg(long)]
+    out: PathBuf,
+    /// f32, f16 or bf16 (not in GGUF)
+    #[arg(long, default_value = "f32")]
+    numbers: String,
+}
+
+impl Export {
+    fn run(self) -> anyhow::Result<()> {
+        let numbers: Numbers = self.numbers.parse().or_bad_input()?;
+        if !["hf", "gguf"].contains(&self.to.as_str()) {
+            return Err(BadInput::new(format!("unknown format '{}' (known: hf gguf)", self.to)).into());
+        }
+        let model = read_model(&self.model)?;
+        let done = match self.to.as_str() {
+            "hf" => export_hf(&model, &self.out, numbers),
+            _ => export_gguf(&model, &self.out, numbers),
+        };
+        use mavis_model::interchange::InterchangeError as Error;
+        match done {
+            Err(error @ (Error::FullInput | Error::Numbers { .. })) => Err(BadInput::new(error).into()),
+            other => Ok(other?),
+        }
+    }
+}
+
+/// Reads a model of another program.
+///
+/// Example: mavis model import folder --from hf --out model.safetensors
+#[derive(Args)]
+struct Import {
+    /// Folder with config.json, model.safetensors and tokenizer.json
+    folder: PathBuf,
+    /// hf
+    #[arg(long)]
+    from: String,
+    /// The model's file; weights are kept in bf16
+    #[arg(long)]
+    out: PathBuf,
+}
+
+impl Import {
+    fn run(self) -> anyhow::Result<()> {
+        if self.from != "hf" {
+            return Err(BadInput::new(format!("unknown format '{}' (known: hf)", self.from)).into());
+        }
+        let model = import_hf(&self.folder).or_bad_input()?;
+        Ok(model.save(&self.out)?)
+    }
+}

@@ -1,0 +1,269 @@
+//! Measuring decoders: speed, and how far two ways to the same answer agree.
+
+use crate::{
+    MavModel, ModelError,
+    decode::{GreedySettings, MavDecoder},
+    fan_out,
+};
+use mavis_game::{Game, Move, Position};
+use mavis_lang::{Commands, Request, moves, value::N_BUCKETS, vocab::VALUES};
+use mavis_net::{Batch, BatchToken, Precision, Want};
+use serde::Serialize;
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
+
+/// Shape of the prompt pass that is measured: sequences and tokens of each.
+pub const PROMPT_PASS: (usize, usize) = (16, 112);
+
+/// How fast a decoder is. Times are medians.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Speed {
+    /// Tokens a second of the prompt pass.
+    pub prompt_tokens_per_second: f64,
+    /// Tokens a second of one stream, written one by one after a prompt.
+    pub sequential_tokens_per_second: f64,
+    /// Seconds to evaluate one position with its legal moves given, all at once.
+    pub fan_out_seconds: f64,
+    /// Seconds for the two passes of the model alone: the prompt with the distribution of the first move, then as many moves as are legal.
+    pub fan_out_alone_seconds: f64,
+    /// Seconds to write the list of the same moves one by one, prompt included.
+    pub sequential_seconds: f64,
+    /// Evaluations a second in batches of 16 with legal moves given.
+    pub batch_evaluations_per_second: f64,
+    /// The same one by one in batches of 16: all streams advance together.
+    pub batch_sequential_per_second: f64,
+    /// Moves of the position.
+    pub n_moves: usize,
+}
+
+/// Measures a decoder on positions of one game, repeating each part for about `time`.
+///
+/// Sequential decoding is fed the tokens of a right answer, so that any network, trained or not, does the same work.
+///
+/// # Errors
+/// When the network fails.
+pub fn speed(decoder: &mut MavDecoder, position: &Position, time: Duration) -> Result<Speed, ModelError> {
+    let (n_sequences, length) = PROMPT_PASS;
+    let mut prompts = Batch::default();
+    let tokens: Vec<u32> = (0..length as u32).map(|i| 3 + i * 7 % 60).collect();
+    (0..n_sequences).for_each(|_| prompts.push_prompted(&tokens, 0));
+    let want = Want::last(&prompts);
+    let prompt_pass = median(time, || decoder.network().logits(&prompts, &want).map(drop))?;
+
+    let legal: Vec<Move> = position.legal_moves().into_iter().collect();
+    let sixteen = vec![(position, legal.as_slice()); 16];
+    let full = decoder.full_input();
+    let mut known = |n: usize| {
+        median(time, || fan_out::values_of_known_moves(decoder.network(), full, &sixteen[..n]).map(drop))
+    };
+    let (fan_out_seconds, fan_out_batch) = (known(1)?, known(16)?);
+    let request = Request::at(position.clone(), Commands::top_all(position.rules()));
+    let alone = median(time, || two_passes(decoder, &request, &legal))?;
+    let sequential_seconds = median(time, || write_list(decoder, &request, &legal, 1))?;
+    let sequential_batch = median(time, || write_list(decoder, &request, &legal, 16))?;
+    let prompt_alone = median(time, || write_list(decoder, &request, &[], 1))?;
+    let n_written = 2 * legal.len() + 1;
+    Ok(Speed {
+        prompt_tokens_per_second: prompts.len() as f64 / prompt_pass,
+        sequential_tokens_per_second: (n_written - 1) as f64
+            / (sequential_seconds - prompt_alone).max(f64::MIN_POSITIVE),
+        fan_out_seconds,
+        fan_out_alone_seconds: alone,
+        sequential_seconds,
+        batch_evaluations_per_second: 16.0 / fan_out_batch,
+        batch_sequential_per_second: 16.0 / sequential_batch,
+        n_moves: legal.len(),
+    })
+}
+
+/// The prompt into a session, then all moves as branches. The moves are given, since a network that knows nothing would list any number.
+fn two_passes(decoder: &mut MavDecoder, request: &Request, listed: &[Move]) -> Result<(), ModelError> {
+    let full = decoder.full_input();
+    let (prompt, input_len) = prompt(request, full);
+    let rules = request.commands.rules;
+    let network = decoder.network();
+    let session = network.open()?;
+    let mut batch = Batch::default();
+    batch.push_prompted(&prompt, input_len);
+    let logits = network.extend(&[session], &batch, &Want::last(&batch))?;
+    std::hint::black_box(fan_out::first_moves(rules, logits.row(0)));
+    batch.clear();
+    batch.begin();
+    for &mv in listed {
+        let token = u32::from(moves::token_of(rules, mv).unwrap_or(0));
+        batch.push_branch(&[token], prompt.len(), prompt.len(), prompt.len());
+    }
+    let values = u32::from(VALUES.start)..u32::from(VALUES.start) + N_BUCKETS as u32;
+    let rows = (0..batch.len() as u32).collect();
+    network.extend(&[session], &batch, &Want { rows, columns: Some(values) })?;
+    network.close(session);
+    Ok(())
+}
+
+/// Prompt and opening, and how many of them see each other fully.
+fn prompt(request: &Request, full_input: bool) -> (Vec<u32>, usize) {
+    let mut tokens: Vec<u32> = request.prompt().into_iter().map(u32::from).collect();
+    let input_len = if full_input { tokens.len() } else { 0 };
+    tokens.extend(request.opening().into_iter().map(u32::from));
+    (tokens, input_len)
+}
+
+/// Writes the list of moves token by token in `n` equal sessions; the last token of the line is not read.
+fn write_list(
+    decoder: &mut MavDecoder,
+    request: &Request,
+    listed: &[Move],
+    n: usize,
+) -> Result<(), ModelError> {
+    let full = decoder.full_input();
+    let (prompt, input_len) = prompt(request, full);
+    let network = decoder.network();
+    let sessions = (0..n).map(|_| network.open()).collect::<Result<Vec<_>, _>>()?;
+    let mut batch = Batch::default();
+    sessions.iter().for_each(|_| batch.push_prompted(&prompt, input_len));
+    network.extend(&sessions, &batch, &Want::last(&batch))?;
+    let value = u32::from(mavis_lang::Bucket::WON.token());
+    let rules = request.commands.rules;
+    let tokens = listed.iter().flat_map(|&mv| [u32::from(moves::token_of(rules, mv).unwrap_or(0)), value]);
+    for (id, position) in tokens.zip(prompt.len() as u32..) {
+        batch.clear();
+        for _ in &sessions {
+            batch.begin();
+            batch.push(BatchToken { id, position, prefix_end: 0, branch_start: 0 });
+        }
+        network.extend(&sessions, &batch, &Want::last(&batch))?;
+    }
+    sessions.into_iter().for_each(|session| network.close(session));
+    Ok(())
+}
+
+/// The median time of a job in seconds: at least five runs, and about `time` in all.
+fn median<E: Into<ModelError>>(
+    time: Duration,
+    mut job: impl FnMut() -> Result<(), E>,
+) -> Result<f64, ModelError> {
+    job().map_err(Into::into)?;
+    let begin = Instant::now();
+    let mut times = Vec::new();
+    while times.len() < 5 || begin.elapsed() < time {
+        let start = Instant::now();
+        job().map_err(Into::into)?;
+        times.push(start.elapsed().as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(times[times.len() / 2])
+}
+
+/// How far two ways to evaluate the same positions agree.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Agreement {
+    /// Positions compared.
+    pub n_positions: usize,
+    /// Share with the same set of listed moves.
+    pub same_set: f64,
+    /// Share with the same best move by mean value among the legal ones.
+    pub same_best: f64,
+    /// Mean absolute difference of the mean values of moves both list.
+    pub value_difference: f64,
+    /// Answers of the second way that are no sentence of the language.
+    pub n_broken: usize,
+}
+
+type Values = Vec<(Move, f32)>;
+
+/// Fan-out by the model alone against the chain, written one by one. A chain that breaks off counts as another set and another best move.
+///
+/// # Errors
+/// When the network fails.
+pub fn fan_out_against_chain(
+    decoder: &mut MavDecoder,
+    positions: &[Position],
+) -> Result<Agreement, ModelError> {
+    let mut tally = Tally::default();
+    for chunk in positions.chunks(16) {
+        let requests: Vec<Request> = chunk
+            .iter()
+            .map(|position| Request::at(position.clone(), Commands::top_all(position.rules())))
+            .collect();
+        let fanned = decoder.fan_out(&requests)?;
+        let written = decoder.greedy(&requests, &GreedySettings::default())?;
+        for ((request, fanned), written) in requests.iter().zip(fanned).zip(written) {
+            let one: Values = fanned.fan.values.iter().map(|(mv, values)| (*mv, values.mean())).collect();
+            let whole = written.answer(request).is_ok();
+            let other = written.values.iter().map(|(mv, values)| (*mv, values.mean())).collect();
+            tally.add(&one, whole.then_some(&other));
+        }
+    }
+    Ok(tally.agreement())
+}
+
+/// A model in 8 bits against the same one as it is, with legal moves given.
+///
+/// # Errors
+/// When the network fails.
+pub fn int8_against_exact(model: &MavModel, positions: &[Position]) -> Result<Agreement, ModelError> {
+    let mut exact = MavDecoder::cpu(model, Precision::Exact)?;
+    let mut int8 = MavDecoder::cpu(model, Precision::Int8)?;
+    let mut tally = Tally::default();
+    for chunk in positions.chunks(16) {
+        let moves: Vec<Vec<Move>> =
+            chunk.iter().map(|position| position.legal_moves().into_iter().collect()).collect();
+        let asked: Vec<(&Position, &[Move])> =
+            chunk.iter().zip(&moves).map(|(position, moves)| (position, moves.as_slice())).collect();
+        let one = fan_out::values_of_known_moves(exact.network(), model.full_input, &asked)?;
+        let other = fan_out::values_of_known_moves(int8.network(), model.full_input, &asked)?;
+        for ((one, other), moves) in one.iter().zip(&other).zip(&moves) {
+            let means = |values: &[mavis_lang::Distribution]| -> Values {
+                moves.iter().zip(values).map(|(mv, values)| (*mv, values.mean())).collect()
+            };
+            tally.add(&means(one), Some(&means(other)));
+        }
+    }
+    Ok(tally.agreement())
+}
+
+#[derive(Default)]
+struct Tally {
+    n: usize,
+    n_same_set: usize,
+    n_same_best: usize,
+    n_broken: usize,
+    difference: f64,
+    n_values: usize,
+}
+
+impl Tally {
+    fn add(&mut self, one: &Values, other: Option<&Values>) {
+        self.n += 1;
+        let Some(other) = other else {
+            self.n_broken += 1;
+            return;
+        };
+        let set = |values: &Values| values.iter().map(|(mv, _)| *mv).collect::<BTreeSet<_>>();
+        self.n_same_set += usize::from(set(one) == set(other));
+        self.n_same_best += usize::from(best(one) == best(other));
+        for (mv, value) in one {
+            if let Some((_, same)) = other.iter().find(|(known, _)| known == mv) {
+                self.difference += f64::from((value - same).abs());
+                self.n_values += 1;
+            }
+        }
+    }
+
+    fn agreement(&self) -> Agreement {
+        let share = |part: usize| part as f64 / self.n.max(1) as f64;
+        Agreement {
+            n_positions: self.n,
+            same_set: share(self.n_same_set),
+            same_best: share(self.n_same_best),
+            value_difference: self.difference / self.n_values.max(1) as f64,
+            n_broken: self.n_broken,
+        }
+    }
+}
+
+fn best(values: &Values) -> Option<Move> {
+    values.iter().copied().reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(mv, _)| mv)
+}
