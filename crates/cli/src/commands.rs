@@ -1,5 +1,6 @@
 //! One module a command.
 
+mod analyze;
 mod bench;
 mod data;
 mod lang;
@@ -9,6 +10,7 @@ mod play;
 mod show;
 mod solve;
 mod train;
+mod uci;
 
 use clap::Subcommand;
 use std::io::Write;
@@ -28,6 +30,8 @@ pub(crate) enum Command {
     Train(train::Train),
     Model(model::Model),
     Bench(bench::Bench),
+    Uci(uci::Uci),
+    Analyze(analyze::Analyze),
 }
 
 impl Command {
@@ -42,6 +46,8 @@ impl Command {
             Self::Train(command) => command.run(),
             Self::Model(command) => command.run(),
             Self::Bench(command) => command.run(),
+            Self::Uci(command) => command.run(),
+            Self::Analyze(command) => command.run(),
         }
     }
 }

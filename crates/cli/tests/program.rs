@@ -113,3 +113,32 @@ fn training_settings_are_checked_before_anything_runs() {
     check_bad(&["train", "mav", "--config", config, "--out", out, "--set", "seed"], "bad override 'seed'");
     assert!(!std::path::Path::new(out).exists(), "nothing is written for bad settings");
 }
+
+#[test]
+fn analysis_lists_every_move_with_its_value() {
+    let table = stdout(&[
+        "analyze",
+        "--game",
+        "connect4",
+        "--moves",
+        "1",
+        "4",
+        "1",
+        "4",
+        "1",
+        "4",
+        "--player",
+        "mcts:sims=2000",
+    ]);
+    assert!(table.starts_with("mcts:sims=2000 plays 1\n"), "{table}");
+    assert_eq!(table.lines().count(), 9, "a head, a title and seven moves: {table}");
+    let json =
+        stdout(&["analyze", "--game", "togyz", "--player", "oracle-mcts:sims=20,oracle_nodes=200", "--json"]);
+    let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(value["moves"].as_array().map(Vec::len), Some(9));
+    assert!(value["moves"][0]["visits"].as_u64().is_some_and(|visits| visits > 0), "{json}");
+    check_bad(
+        &["analyze", "--game", "chess", "--position", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"],
+        "the game is over",
+    );
+}

@@ -27,6 +27,8 @@ pub struct SelfplaySettings {
     pub n_games: u64,
     /// The chance of a random move.
     pub epsilon: f64,
+    /// So many plies at the start of each game are random, and not judged: exact solvers are slow far from the end.
+    pub random_plies: u32,
     /// Makes the games repeat exactly.
     pub seed: u64,
     /// A game is cut off after so many plies.
@@ -113,6 +115,7 @@ fn job_settings(settings: &SelfplaySettings, identity: &Identity) -> BTreeMap<St
         ("start", settings.start.to_string()),
         ("games", settings.n_games.to_string()),
         ("epsilon", settings.epsilon.to_string()),
+        ("random plies", settings.random_plies.to_string()),
         ("seed", settings.seed.to_string()),
         ("longest game", settings.max_plies.to_string()),
         ("shard size", settings.shard_size.to_string()),
@@ -177,6 +180,11 @@ impl Play<'_> {
             ..GameRow::default()
         };
         let mut annotated = Vec::new();
+        for _ in 0..self.settings.random_plies {
+            let Some(mv) = position.random_move(random.random()) else { break };
+            row.moves.push(position.move_text(mv));
+            position.play_unchecked(mv);
+        }
         loop {
             let over = position.n_legal_moves() == 0;
             let verdict = match over {

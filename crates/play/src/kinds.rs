@@ -19,10 +19,10 @@ pub fn add_oracles(registry: &mut Registry, search_path: Option<OsString>) {
     let path = search_path.clone();
     registry.add(Kind {
         name: "oracle",
-        help: "the best oracle of the game: exact for Connect Four, a chess engine, our searches for Othello and Togyz",
+        help: "the best oracle of the game: exact for Connect Four, a chess engine, our searches for Othello, Togyz and Hex to 11x11",
         keys: vec![
             Key::new("argument", "the UCI engine for chess (default stockfish)"),
-            Key::new("nodes", "nodes a position (default 100000 for engines)"),
+            Key::new("nodes", "nodes a position, playouts in Hex (default 100000 for engines, 20000 playouts)"),
             Key::new("depth", "depth in plies instead of nodes"),
             Key::new("movetime", "milliseconds a position instead of nodes, engines only"),
             Key::new("threads", "threads of the engine (default 1)"),

@@ -154,6 +154,7 @@ fn specs_that_cannot_be_built_say_why() {
 #[test]
 fn oracles_and_searches_over_them_play_their_games() {
     for (game, spec) in [
+        (Rules::Hex { size: 5, swap: false }, "oracle:nodes=200"),
         (Rules::Othello, "oracle:nodes=500"),
         (Rules::Togyz, "oracle-mcts:sims=10,oracle_nodes=200"),
         (Rules::Chess, "oracle:nodes=3000"),
@@ -168,6 +169,8 @@ fn oracles_and_searches_over_them_play_their_games() {
         assert!(record.moves[0].thought.value.is_some());
     }
     let mut player = build("oracle-mcts:sims=5");
-    let error = choose(&mut *player, &Position::start(Rules::HEX), Limit::default()).unwrap_err();
+    let error =
+        choose(&mut *player, &Position::start(Rules::Hex { size: 13, swap: false }), Limit::default())
+            .unwrap_err();
     assert!(matches!(error, PlayerError::Unsupported { .. }));
 }

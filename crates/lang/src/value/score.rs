@@ -48,6 +48,15 @@ pub const LOGISTIC_SCALES: [LogisticScale; 2] = [
 const CENTIPAWN_SLOPE: f32 = 0.003_682_08;
 
 impl Score {
+    /// The centipawns that mean a win probability, within 100 pawns.
+    #[must_use]
+    pub fn centipawns_of(win_probability: f32) -> i32 {
+        let p = f64::from(win_probability).clamp(1e-9, 1.0 - 1e-9);
+        let centipawns = (p / (1.0 - p)).ln() / f64::from(CENTIPAWN_SLOPE);
+        // The cast saturates; NaN becomes 0.
+        (centipawns.round() as i32).clamp(-10_000, 10_000)
+    }
+
     /// The win probability, 0 to 1.
     #[must_use]
     pub fn win_probability(self, rules: Rules) -> f32 {
@@ -87,6 +96,16 @@ mod tests {
     #[track_caller]
     fn check(rules: Rules, score: Score, bucket: u8) {
         assert_eq!(Bucket::from_win_probability(score.win_probability(rules)).number(), bucket, "{score:?}");
+    }
+
+    #[test]
+    fn centipawns_come_back_from_probabilities() {
+        for centipawns in [-900, -37, 0, 1, 250, 1200] {
+            let probability = Score::Centipawns(centipawns).win_probability(Rules::Chess);
+            assert!((Score::centipawns_of(probability) - centipawns).abs() <= 1, "{centipawns}");
+        }
+        assert!(Score::centipawns_of(f32::NAN).abs() <= 10_000);
+        assert!(Score::centipawns_of(1.0) > 4000 && Score::centipawns_of(0.0) < -4000);
     }
 
     #[test]

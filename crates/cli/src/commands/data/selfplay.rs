@@ -29,6 +29,9 @@ pub(crate) struct Selfplay {
     /// The chance of a random move; 0.4 in Connect Four, 0.1 in Hex, 0.2 elsewhere if absent
     #[arg(long)]
     epsilon: Option<f64>,
+    /// Plies at the start of each game that are random and not judged (exact solvers are slow far from the end)
+    #[arg(long, default_value_t = 0)]
+    random_plies: u32,
     /// Plays the same games again
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -62,6 +65,7 @@ impl Selfplay {
             start,
             n_games: self.n_games,
             epsilon,
+            random_plies: self.random_plies,
             seed: self.seed,
             max_plies: self.max_plies,
             shard_size: self.shard_size,

@@ -5,6 +5,7 @@ use mavis_oracle::{
     Effort, Identity, Oracle, OracleError, Verdict,
     connect4::Connect4Solver,
     engine::{EngineSettings, Limit, UciOracle},
+    hex::{HexOracle, HexSettings},
     othello::{OthelloOracle, OthelloSettings},
     process::EngineError,
     togyz::TogyzOracle,
@@ -20,7 +21,7 @@ pub struct EngineSpec {
     pub options: Vec<(String, String)>,
     /// When its searches end.
     pub limit: Limit,
-    /// What the searches of Othello and Togyz Kumalak spend; `None` means their defaults.
+    /// What the searches of the other games spend (playouts for nodes in Hex); `None` means their defaults.
     pub effort: Option<Effort>,
 }
 
@@ -40,7 +41,7 @@ impl GameOracle {
     /// Whether there is an oracle for a game.
     #[must_use]
     pub fn judges(rules: Rules) -> bool {
-        !matches!(rules, Rules::Hex { .. })
+        !matches!(rules, Rules::Hex { size: 12.., .. })
     }
 
     fn start(&self, rules: Rules) -> Result<Box<dyn Oracle>, OracleError> {
@@ -54,7 +55,12 @@ impl GameOracle {
             }
             Rules::Togyz => Box::new(effort.map_or_else(TogyzOracle::default, TogyzOracle::new)),
             Rules::Chess | Rules::Chess960 => Box::new(self.engine(rules)?),
-            Rules::Hex { .. } => return Err(OracleError::WrongGame { oracle: "oracle".to_owned(), rules }),
+            Rules::Hex { .. } => {
+                let default = HexSettings::default();
+                let playouts = effort.map(|effort| u32::try_from(effort.nodes).unwrap_or(u32::MAX));
+                let playouts = playouts.filter(|&playouts| playouts < u32::MAX).unwrap_or(default.playouts);
+                Box::new(HexOracle::new(HexSettings { playouts, ..default }))
+            }
         })
     }
 
@@ -80,9 +86,10 @@ impl Oracle for GameOracle {
     }
 
     fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError> {
-        // One engine judges both kinds of chess, and one solver serves all Hex boards.
+        // One engine judges both kinds of chess, and one search all boards of Hex.
         let rules = match position.rules() {
             Rules::Chess960 => Rules::Chess,
+            Rules::Hex { .. } => Rules::HEX,
             other => other,
         };
         let at = match self.started.iter().position(|(known, _)| *known == rules) {

@@ -1,0 +1,162 @@
+//! `mavis analyze`: what a player thinks of every move.
+
+use super::{answer, answer_json};
+use crate::{
+    input::{BadInput, OrBadInput, Place},
+    registry,
+};
+use clap::Args;
+use mavis_game::{Game as _, Move, Position};
+use mavis_play::{Analysis, Limit, MoveAnalysis, PlayerSpec, Turn};
+use mavis_search::Cancel;
+use serde::Serialize;
+use std::time::Duration;
+
+/// Shows what a player thinks of every move of a position: values, visits, and the line it expects.
+///
+/// Example: mavis analyze --game connect4 --moves 4 4 3 --player oracle
+#[derive(Args)]
+#[command(after_long_help = registry::help())]
+pub(crate) struct Analyze {
+    #[command(flatten)]
+    place: Place,
+    /// Moves to play first, in order
+    #[arg(long, num_args = 1..)]
+    moves: Vec<String>,
+    /// The player
+    #[arg(long, default_value = "mcts")]
+    player: String,
+    /// Makes the analysis repeat exactly
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Seconds to think; the player's own limits if absent
+    #[arg(long)]
+    movetime: Option<f64>,
+    /// One JSON object, with the distribution over values where the player has one
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    game: String,
+    position: String,
+    player: String,
+    best: String,
+    value: Option<f32>,
+    nodes: u64,
+    note: Option<String>,
+    moves: Vec<ShownMove>,
+}
+
+#[derive(Serialize)]
+struct ShownMove {
+    r#move: String,
+    value: Option<f32>,
+    model_value: Option<f32>,
+    visits: Option<u32>,
+    prior: Option<f32>,
+    centipawns: Option<i32>,
+    mate: Option<i32>,
+    line: Vec<String>,
+    /// The weights of the 64 value buckets, from lost to won.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    distribution: Option<Vec<f32>>,
+}
+
+impl Analyze {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let start = self.place.position()?;
+        let mut position = start.clone();
+        let mut moves = Vec::new();
+        for text in &self.moves {
+            moves.push(position.play_text(text).or_bad_input()?);
+        }
+        if position.outcome().is_some() {
+            return Err(BadInput::new(format!("the game is over: {position}")).into());
+        }
+        let spec: PlayerSpec = self.player.parse().or_bad_input()?;
+        let mut player = registry::players().build(&spec, self.seed).or_bad_input()?;
+        let mut limit = Limit { lines: u32::MAX, ..Limit::default() };
+        if let Some(seconds) = self.movetime {
+            let time = Duration::try_from_secs_f64(seconds)
+                .map_err(|_| BadInput::new(format!("bad --movetime '{seconds}'")))?;
+            limit.time = Some(time);
+        }
+        player.new_game(position.rules());
+        let analysis = player.analyze(&mut Turn {
+            start: &start,
+            moves: &moves,
+            position: &position,
+            limit,
+            cancel: Cancel::new(),
+            sink: &mut |_| {},
+        })?;
+        let shown = Shown::new(&position, player.name(), &analysis);
+        if self.json { answer_json(&shown) } else { answer(&shown.table()) }
+    }
+}
+
+impl Shown {
+    fn new(position: &Position, player: String, analysis: &Analysis) -> Self {
+        let thought = &analysis.choice.thought;
+        Self {
+            game: position.rules().to_string(),
+            position: position.to_string(),
+            player,
+            best: position.move_text(analysis.choice.mv),
+            value: thought.value,
+            nodes: thought.nodes,
+            note: thought.note.clone(),
+            moves: analysis.moves.iter().map(|entry| ShownMove::new(position, entry)).collect(),
+        }
+    }
+
+    /// One line a move, best first.
+    fn table(&self) -> String {
+        let mut text = format!("{} plays {}\n", self.player, self.best);
+        text.push_str("move      value  visits  line\n");
+        for row in &self.moves {
+            let value = match (row.mate, row.value) {
+                (Some(moves), _) if moves > 0 => format!("won in {moves}"),
+                (Some(moves), _) => format!("lost in {}", -moves),
+                (None, Some(value)) => format!("{:.1} %", 100.0 * value),
+                (None, None) => "-".to_owned(),
+            };
+            let visits = row.visits.map_or_else(|| "-".to_owned(), |visits| visits.to_string());
+            text.push_str(&format!("{:<6} {value:>8} {visits:>7}  {}\n", row.r#move, row.line.join(" ")));
+        }
+        if let Some(note) = &self.note {
+            text.push_str(&format!("{note}\n"));
+        }
+        text
+    }
+}
+
+impl ShownMove {
+    fn new(position: &Position, entry: &MoveAnalysis) -> Self {
+        Self {
+            r#move: position.move_text(entry.mv),
+            value: entry.value,
+            model_value: entry.model_value,
+            visits: entry.visits,
+            prior: entry.prior,
+            centipawns: entry.centipawns,
+            mate: entry.mate,
+            line: line_text(position, &entry.line),
+            distribution: entry.distribution.as_ref().map(|distribution| distribution.0.to_vec()),
+        }
+    }
+}
+
+/// Moves as text, as far as they can be played.
+pub(super) fn line_text(position: &Position, line: &[Move]) -> Vec<String> {
+    let mut after = position.clone();
+    line.iter()
+        .map_while(|&mv| {
+            let text = after.is_legal(mv).then(|| after.move_text(mv))?;
+            after.play_unchecked(mv);
+            Some(text)
+        })
+        .collect()
+}

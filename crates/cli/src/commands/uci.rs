@@ -1,0 +1,45 @@
+//! `mavis uci`: any player as a chess engine in a GUI.
+
+mod options;
+mod report;
+mod search;
+mod session;
+
+use crate::input::OrBadInput;
+use clap::Args;
+use mavis_play::PlayerSpec;
+use session::Session;
+use std::io::BufRead;
+
+/// Speaks UCI on stdin and stdout, so that a chess GUI or a tournament manager plays with any player.
+///
+/// Every option of the player is a UCI option. Example: mavis uci --player mcts:sims=20000
+#[derive(Args)]
+#[command(after_long_help = crate::registry::help())]
+pub(crate) struct Uci {
+    /// The player
+    #[arg(long, default_value = "mcts")]
+    player: String,
+    /// Makes the player's moves repeat exactly, where its limits do not depend on time
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+impl Uci {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let spec: PlayerSpec = self.player.parse().or_bad_input()?;
+        let mut session = Session::start(spec, self.seed)?;
+        let mut line = Vec::new();
+        let mut input = std::io::stdin().lock();
+        loop {
+            line.clear();
+            // A line need not be text; a GUI that is gone has no more of them.
+            let read = input.read_until(b'\n', &mut line)?;
+            if read == 0 || !session.hear(&String::from_utf8_lossy(&line))? {
+                break;
+            }
+        }
+        session.end();
+        Ok(())
+    }
+}

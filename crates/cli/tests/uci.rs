@@ -1,0 +1,228 @@
+//! The real binary as a UCI engine.
+#![allow(clippy::unwrap_used, reason = "a panic in a test is the failure we want to see")]
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::mpsc::{Receiver, channel},
+    thread,
+    time::Duration,
+};
+
+/// A running engine; a line that does not come within a minute is a failure.
+struct Engine {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Engine {
+    fn start(player: &str) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_mavis"))
+            .args(["uci", "--player", player])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { stdin: child.stdin.take(), child, lines }
+    }
+
+    fn say(&mut self, text: &str) {
+        writeln!(self.stdin.as_mut().unwrap(), "{text}").unwrap();
+    }
+
+    /// Every line up to the one that begins so.
+    fn until(&mut self, start: &str) -> Vec<String> {
+        let mut heard = Vec::new();
+        loop {
+            let line = self.lines.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| {
+                panic!("no {start}; heard {heard:?}");
+            });
+            let last = line.starts_with(start);
+            heard.push(line);
+            if last {
+                return heard;
+            }
+        }
+    }
+
+    fn ask(&mut self, text: &str, start: &str) -> Vec<String> {
+        self.say(text);
+        self.until(start)
+    }
+
+    fn end(mut self) {
+        self.stdin.take();
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn a_session_as_a_gui_holds_it() {
+    let mut engine = Engine::start("mcts:c=1.2");
+    let hello = engine.ask("uci", "uciok");
+    for part in
+        ["id name Mavis", "name MultiPV type spin", "name MoveOverhead", "name UCI_Chess960", "name Sims"]
+    {
+        assert!(hello.iter().any(|line| line.contains(part)), "{part} in {hello:?}");
+    }
+    engine.ask("isready", "readyok");
+    engine.say("ucinewgame");
+    engine.say("position startpos moves e2e4 e7e5");
+    let heard = engine.ask("go nodes 200", "bestmove");
+    let info = heard.iter().find(|line| line.contains(" pv ")).unwrap();
+    for word in [" depth ", " score cp ", " nodes 200", " nps ", " time "] {
+        assert!(info.contains(word), "{word} in {info}");
+    }
+    engine.say("setoption name MultiPV value 3");
+    let heard = engine.ask("go nodes 200", "bestmove");
+    assert!(heard.iter().any(|line| line.contains("multipv 3")), "{heard:?}");
+    let heard = engine.ask("go nodes 100 searchmoves a2a3", "bestmove");
+    assert_eq!(heard.last().map(String::as_str), Some("bestmove a2a3"));
+    engine.ask("go movetime 30", "bestmove");
+    engine.ask("go wtime 1000 btime 1000 winc 10 binc 10 movestogo 1", "bestmove");
+    engine.ask("go wtime 9223372036854775807 btime -5 nodes 10", "bestmove");
+}
+
+#[test]
+fn searches_wait_are_stopped_and_replaced() {
+    let mut engine = Engine::start("mcts");
+    engine.say("go infinite");
+    // A second `go` ends the first; each has its own answer.
+    engine.say("go infinite");
+    engine.ask("isready", "readyok");
+    engine.ask("stop", "bestmove");
+    engine.say("position startpos moves d2d4");
+    engine.say("go ponder wtime 1000 btime 1000");
+    let heard = engine.ask("isready", "readyok");
+    assert!(heard.iter().filter(|line| line.starts_with("bestmove")).count() <= 1);
+    engine.ask("ponderhit", "bestmove");
+    engine.say("go infinite");
+    engine.say("quit");
+    engine.end();
+}
+
+#[test]
+fn bad_lines_get_one_clear_line_and_change_nothing() {
+    let mut engine = Engine::start("mcts");
+    engine.say("position startpos moves e2e4");
+    for (line, part) in [
+        ("position fen 8/8/8/8/8/8/8/8 w - - 0 1", "bad chess position"),
+        ("position startpos moves e2e5", "illegal move"),
+        ("setoption name Sims value many", "bad value 'many'"),
+        ("setoption name Nothing value 1", "no such option"),
+        ("setoption name MultiPV value 0", "expected 1 to 256"),
+    ] {
+        let heard = engine.ask(line, "info string");
+        assert!(heard.last().unwrap().contains(part), "{line}: {heard:?}");
+    }
+    let heard = engine.ask("go nodes 100 searchmoves e7e5", "bestmove");
+    assert_eq!(heard.last().map(String::as_str), Some("bestmove e7e5"));
+    engine.say("position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1");
+    assert_eq!(engine.ask("go", "bestmove").last().map(String::as_str), Some("bestmove (none)"));
+    engine.end();
+}
+
+#[test]
+fn chess960_castles_in_its_own_words() {
+    let mut engine = Engine::start("mcts");
+    engine.say("setoption name UCI_Chess960 value true");
+    engine.say("position fen k7/8/8/8/8/8/8/1R3KR1 w GB - 0 1");
+    let heard = engine.ask("go nodes 10 searchmoves f1g1", "bestmove");
+    assert!(heard.last().unwrap().starts_with("bestmove f1g1"), "{heard:?}");
+}
+
+/// A small generator of nonsense, the same every time.
+struct Nonsense(u64);
+
+impl Nonsense {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n
+    }
+
+    fn line(&mut self) -> String {
+        const HEADS: [&str; 12] = [
+            "go",
+            "position",
+            "setoption",
+            "stop",
+            "ponderhit",
+            "isready",
+            "debug",
+            "ucinewgame",
+            "uci",
+            "xyzzy",
+            "",
+            "position startpos moves",
+        ];
+        const WORDS: [&str; 30] = [
+            "startpos",
+            "fen",
+            "moves",
+            "e2e4",
+            "e7e5",
+            "a1a1",
+            "name",
+            "value",
+            "MultiPV",
+            "MoveOverhead",
+            "Sims",
+            "C",
+            "UCI_Chess960",
+            "true",
+            "false",
+            "wtime",
+            "btime",
+            "movetime",
+            "nodes",
+            "depth",
+            "mate",
+            "infinite",
+            "ponder",
+            "searchmoves",
+            "-1",
+            "7",
+            "99999999999999999999",
+            "8/8/8/8/8/8/8/8",
+            "w",
+            "\u{1F600}\u{7}",
+        ];
+        let mut line = HEADS[self.below(HEADS.len())].to_owned();
+        for _ in 0..self.below(7) {
+            line.push(' ');
+            line.push_str(WORDS[self.below(WORDS.len())]);
+        }
+        line
+    }
+}
+
+#[test]
+fn ten_thousand_random_lines_do_not_stop_it() {
+    let mut engine = Engine::start("mcts:sims=20");
+    let mut nonsense = Nonsense(7);
+    for _ in 0..10_000 {
+        let line = nonsense.line();
+        engine.say(&line);
+    }
+    engine.say("stop");
+    engine.say("setoption name UCI_Chess960 value false");
+    engine.say("setoption name Sims value 20");
+    engine.say("position startpos moves e2e4 e7e5 g1f3");
+    engine.ask("debug on", "");
+    engine.say("the end is near");
+    engine.until("info string unknown command: the end is near");
+    let heard = engine.ask("go nodes 20 searchmoves b8c6", "bestmove");
+    assert_eq!(heard.last().map(String::as_str), Some("bestmove b8c6"));
+    engine.say("quit");
+    engine.end();
+}
