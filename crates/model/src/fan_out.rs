@@ -61,6 +61,13 @@ fn legal_set(first_moves: &[(Move, f32)]) -> Vec<Move> {
     first_moves.iter().take_while(|(_, p)| *p >= LEGAL_THRESHOLD * most).map(|(mv, _)| *mv).collect()
 }
 
+/// Tokens that a position with so many evaluated moves takes in a pass.
+#[must_use]
+pub fn n_tokens(position: &Position, n_moves: usize) -> usize {
+    let request = Request::at(position.clone(), Commands::top_all(position.rules()));
+    request.prompt().len() + request.opening().len() + n_moves
+}
+
 /// Evaluates the given moves of each position, all known beforehand, in one pass.
 ///
 /// # Errors

@@ -249,7 +249,7 @@ impl Run<'_> {
                 settings.full_input,
                 &**set,
                 settings.validation_positions,
-                settings.validation_batch,
+                settings.batch.tokens,
             )?;
             quality.insert(name.clone(), measured);
         }
@@ -257,7 +257,7 @@ impl Run<'_> {
             None
         } else {
             let puzzles = &self.material.puzzles;
-            Some(validation::puzzles(&mut network, settings.full_input, puzzles, settings.validation_batch)?)
+            Some(validation::puzzles(&mut network, settings.full_input, puzzles, settings.batch.tokens)?)
         };
         let step = self.trainer.step();
         keeper.log(&Event::Measure(Measurement { step, seconds: self.seconds(), quality, puzzles }))

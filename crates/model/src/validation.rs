@@ -43,7 +43,7 @@ struct Tally {
     n_positions: usize,
 }
 
-/// Measures a network on the first `limit` positions of a set, in passes of `batch` positions.
+/// Measures a network on the first `limit` positions of a set, in passes of at most `max_tokens` tokens.
 ///
 /// # Errors
 /// A record that cannot be used, or a network that fails.
@@ -52,13 +52,15 @@ pub fn quality(
     full_input: bool,
     set: &dyn Annotations,
     limit: usize,
-    batch: usize,
+    max_tokens: usize,
 ) -> Result<Quality, ModelError> {
     let mut tally = Tally::default();
-    let indices: Vec<usize> = (0..set.len().min(limit)).collect();
-    for chunk in indices.chunks(batch.max(1)) {
-        let mut records = chunk.iter().map(|&idx| set.get(idx)).collect::<Result<Vec<_>, _>>()?;
-        records.retain(|record| !record.moves.is_empty());
+    let mut records = (0..set.len().min(limit)).map(|idx| set.get(idx)).collect::<Result<Vec<_>, _>>()?;
+    records.retain(|record| !record.moves.is_empty());
+    let sizes: Vec<usize> =
+        records.iter().map(|record| fan_out::n_tokens(&record.position, record.moves.len())).collect();
+    for pass in passes(&sizes, max_tokens) {
+        let records = &records[pass];
         let moves: Vec<Vec<Move>> =
             records.iter().map(|record| record.moves.iter().map(|(mv, _)| *mv).collect()).collect();
         let asked: Vec<(&Position, &[Move])> =
@@ -68,6 +70,23 @@ pub fn quality(
         }
     }
     Ok(tally.quality())
+}
+
+/// Consecutive ranges whose sizes sum to at most `most`; a larger single one stands alone.
+fn passes(sizes: &[usize], most: usize) -> Vec<std::ops::Range<usize>> {
+    let mut ranges = Vec::new();
+    let (mut start, mut sum) = (0, 0);
+    for (idx, size) in sizes.iter().enumerate() {
+        if idx > start && sum + size > most {
+            ranges.push(start..idx);
+            (start, sum) = (idx, 0);
+        }
+        sum += size;
+    }
+    if start < sizes.len() {
+        ranges.push(start..sizes.len());
+    }
+    ranges
 }
 
 impl Tally {
@@ -126,7 +145,7 @@ pub fn puzzles(
     network: &mut (impl fan_out::Forward + ?Sized),
     full_input: bool,
     puzzles: &[Puzzle],
-    batch: usize,
+    max_tokens: usize,
 ) -> Result<(f64, f64), ModelError> {
     let steps: Vec<(usize, usize)> = puzzles
         .iter()
@@ -135,13 +154,19 @@ pub fn puzzles(
         .collect();
     let mut solved = vec![true; puzzles.len()];
     let mut first = 0_usize;
-    for chunk in steps.chunks(batch.max(1)) {
-        let positions: Vec<&Position> =
-            chunk.iter().map(|&(puzzle, step)| &puzzles[puzzle].steps[step].0).collect();
-        let moves: Vec<Vec<Move>> =
-            positions.iter().map(|position| position.legal_moves().into_iter().collect()).collect();
+    let positions: Vec<&Position> =
+        steps.iter().map(|&(puzzle, step)| &puzzles[puzzle].steps[step].0).collect();
+    let moves: Vec<Vec<Move>> =
+        positions.iter().map(|position| position.legal_moves().into_iter().collect()).collect();
+    let sizes: Vec<usize> = positions
+        .iter()
+        .zip(&moves)
+        .map(|(position, moves)| fan_out::n_tokens(position, moves.len()))
+        .collect();
+    for pass in passes(&sizes, max_tokens) {
+        let (chunk, positions, moves) = (&steps[pass.clone()], &positions[pass.clone()], &moves[pass]);
         let asked: Vec<(&Position, &[Move])> =
-            positions.iter().zip(&moves).map(|(position, moves)| (*position, moves.as_slice())).collect();
+            positions.iter().zip(moves).map(|(position, moves)| (*position, moves.as_slice())).collect();
         let answers = fan_out::with_known_moves(network, full_input, &asked)?;
         for (&(puzzle, step), answer) in chunk.iter().zip(&answers) {
             let chosen = answer.values.iter().map(|(mv, values)| (values.mean(), *mv)).fold(
@@ -157,4 +182,16 @@ pub fn puzzles(
     }
     let n = puzzles.len().max(1) as f64;
     Ok((solved.iter().filter(|right| **right).count() as f64 / n, first as f64 / n))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::passes;
+
+    #[test]
+    fn passes_cover_everything_and_stay_small() {
+        assert_eq!(passes(&[3, 3, 3, 9, 1], 7), [0..2, 2..3, 3..4, 4..5]);
+        assert_eq!(passes(&[], 7), []);
+        assert_eq!(passes(&[1, 1], 7), [0..2]);
+    }
 }

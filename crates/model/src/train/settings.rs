@@ -37,8 +37,6 @@ pub struct TrainSettings {
     pub checkpoint_every: u64,
     /// Positions of each validation set that are measured.
     pub validation_positions: usize,
-    /// Positions in one pass of a measurement.
-    pub validation_batch: usize,
     /// What to learn from.
     pub data: Vec<DataSet>,
     /// What to measure on; never trained on.
@@ -72,7 +70,6 @@ impl Default for TrainSettings {
             measure_every: 0,
             checkpoint_every: 0,
             validation_positions: 10_000,
-            validation_batch: 256,
             data: Vec::new(),
             validation: Vec::new(),
             puzzles: None,
