@@ -1,7 +1,7 @@
 //! Every player the binary knows.
 
-use crate::human::Human;
-use mavis_play::{Kind, Registry, add_engines, add_oracles};
+use crate::{bundled, human::Human};
+use mavis_play::{Kind, Registry, add_engines, add_models, add_oracles};
 
 /// The registry with all kinds, the human included. Engines are found on the user's `PATH`.
 pub(crate) fn players() -> Registry {
@@ -9,6 +9,7 @@ pub(crate) fn players() -> Registry {
     let search_path = std::env::var_os("PATH");
     add_oracles(&mut registry, search_path.clone());
     add_engines(&mut registry, search_path);
+    add_models(&mut registry, bundled::model);
     registry.add(Kind {
         name: "human",
         help: "you, at the terminal",

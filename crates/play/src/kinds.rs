@@ -1,5 +1,9 @@
 //! Kinds of player over oracles and engines, with their options.
 
+mod model;
+
+pub use model::{DefaultModel, add_models};
+
 use crate::{
     BuildError, EngineSpec, GameOracle, Key, Kind, Options, OraclePlayer, Player, Registry, SearchPlayer,
     players::{UciLimits, UciPlayer, UciSettings},

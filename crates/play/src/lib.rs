@@ -31,7 +31,7 @@ mod spec;
 
 pub use analysis::{Analysis, MoveAnalysis};
 pub use clock::{Clock, TimeControl};
-pub use kinds::{add_engines, add_oracles};
+pub use kinds::{DefaultModel, add_engines, add_models, add_oracles};
 pub use player::{Choice, Limit, Player, PlayerError, Thought, Turn};
 pub use players::{
     EngineSpec, GameOracle, GreedyPlayer, GreedyScoring, GreedySettings, Lookahead, OraclePlayer,

@@ -1,0 +1,90 @@
+//! Kinds of player over a MAV model.
+
+use super::{search_keys, search_name, search_settings};
+use crate::{
+    BuildError, GreedyPlayer, GreedySettings, Key, Kind, Options, Registry, SearchPlayer, SharedEvaluators,
+};
+use mavis_eval::{Cache, Evaluator};
+use mavis_model::{
+    MavModel,
+    evaluator::{Embedded, EmbeddedSettings, WorldModel},
+};
+use mavis_net::Precision;
+use mavis_search::mcts;
+use std::{path::Path, sync::Arc};
+
+/// Evaluations of a model that are remembered; one takes some ten kilobytes.
+const REMEMBERED: usize = 20_000;
+
+/// Where the model comes from that is used when none is named.
+pub type DefaultModel = fn() -> Result<MavModel, String>;
+
+/// Adds `mav` and `mav-mcts`. Players of one model share one evaluator, and so its batches.
+pub fn add_models(registry: &mut Registry, default: DefaultModel) {
+    let shared = SharedEvaluators::default();
+    let model_keys = || {
+        vec![
+            Key::new("model", "a model file (default the bundled one)"),
+            Key::new("int8", "true keeps weights in 8 bits: faster on some machines, slightly off"),
+        ]
+    };
+    let mut keys = model_keys();
+    keys.push(Key::new("scoring", "mean or max of the value distribution (default mean)"));
+    keys.push(Key::new("temperature", "0 plays the best move, more draws among the good ones (default 0)"));
+    let evaluators = shared.clone();
+    registry.add(Kind {
+        name: "mav",
+        help: "the MAV model without search",
+        keys,
+        open: false,
+        build: Box::new(move |options, seed| {
+            let mut settings = GreedySettings::default();
+            settings.scoring = options.value("scoring")?.unwrap_or(settings.scoring);
+            settings.temperature = options.value("temperature")?.unwrap_or(settings.temperature);
+            let evaluator = evaluator(options, &evaluators, default, WorldModel::Rules)?;
+            Ok(Box::new(GreedyPlayer::new("mav".to_owned(), evaluator, settings, seed)))
+        }),
+    });
+    let mut keys = model_keys();
+    keys.extend(search_keys());
+    registry.add(Kind {
+        name: "mav-mcts",
+        help: "MCTS over the MAV model's values",
+        keys,
+        open: false,
+        build: Box::new(move |options, seed| {
+            let (settings, fixed) = search_settings(options, seed)?;
+            let world = match settings.world {
+                mcts::WorldModel::Rules => WorldModel::Rules,
+                mcts::WorldModel::Model => WorldModel::Model,
+            };
+            let evaluator = evaluator(options, &shared, default, world)?;
+            let name = search_name("mav-mcts", &settings, seed);
+            Ok(Box::new(SearchPlayer::new(name, evaluator, settings, fixed)))
+        }),
+    });
+}
+
+fn evaluator(
+    options: &mut Options<'_>,
+    shared: &SharedEvaluators,
+    default: DefaultModel,
+    world: WorldModel,
+) -> Result<Arc<dyn Evaluator>, BuildError> {
+    let path = options.value::<String>("model")?;
+    let int8 = options.value::<bool>("int8")?.unwrap_or(false);
+    let precision = if int8 { Precision::Int8 } else { Precision::Exact };
+    let name = path.clone().unwrap_or_else(|| "bundled model".to_owned());
+    let load = || -> Result<Arc<dyn Evaluator>, String> {
+        let model = match &path {
+            Some(path) => MavModel::load(Path::new(path)).map_err(|error| error.to_string())?,
+            None => default()?,
+        };
+        let settings = EmbeddedSettings { world, name: name.clone(), ..EmbeddedSettings::default() };
+        let embedded = Embedded::cpu(&model, precision, settings).map_err(|error| error.to_string())?;
+        Ok(Arc::new(Cache::new(embedded, REMEMBERED)))
+    };
+    shared
+        .find_or_load(&format!("{name} {world} {int8}"), load)
+        .map_err(|reason| BuildError::Unavailable { player: options.kind().to_owned(), reason })
+}
