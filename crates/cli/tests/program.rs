@@ -96,6 +96,8 @@ fn language_commands_show_examples_and_judge_answers() {
 fn connect_four_is_solved_on_the_command_line() {
     let solved = stdout(&["solve", "--game", "connect4", "2252576253462244111563365343671351441"]);
     assert!(solved.ends_with("score -1\n"), "{solved}");
+    let empty = stdout(&["solve", "--game", "connect4"]);
+    assert!(empty.contains("4    1  wins in 41 plies"), "the first player wins in the center: {empty}");
     check_bad(&["solve", "--game", "connect4", "1111111"], "move 7");
     check_bad(&["solve", "--game", "chess", "1"], "no exact solver");
 }
