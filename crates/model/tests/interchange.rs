@@ -73,7 +73,7 @@ fn logits(model: &MavModel, prompts: &[Vec<Token>]) -> Vec<Vec<f32>> {
 }
 
 /// What an answer of another program may differ by.
-const TOLERANCE: f64 = 1e-3;
+const TOLERANCE: f64 = 1e-4;
 
 /// Compares the ids and log-probabilities of another program, `[[[id, logprob]]]`, with ours; greedy continuations where there is a margin.
 #[track_caller]
