@@ -3,7 +3,9 @@
 mod analyze;
 mod bench;
 mod data;
+mod eval;
 mod lang;
+mod league;
 mod model;
 mod perft;
 mod play;
@@ -32,6 +34,10 @@ pub(crate) enum Command {
     Bench(bench::Bench),
     Uci(uci::Uci),
     Analyze(analyze::Analyze),
+    #[command(subcommand)]
+    League(league::League),
+    #[command(subcommand)]
+    Eval(eval::Eval),
 }
 
 impl Command {
@@ -48,6 +54,8 @@ impl Command {
             Self::Bench(command) => command.run(),
             Self::Uci(command) => command.run(),
             Self::Analyze(command) => command.run(),
+            Self::League(command) => command.run(),
+            Self::Eval(command) => command.run(),
         }
     }
 }

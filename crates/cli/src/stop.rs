@@ -1,5 +1,6 @@
 //! Ctrl-C: the first one finishes the work in hand, the second stops.
 
+use mavis_search::Cancel;
 use std::{
     sync::{
         Arc,
@@ -24,4 +25,27 @@ pub(crate) fn flag() -> Arc<AtomicBool> {
         }
     });
     flag
+}
+
+/// Two tokens: the first Ctrl-C cancels the one that finishes the work in hand, the second the one that drops it. A third
+/// ends the program at once.
+pub(crate) fn tokens() -> (Cancel, Cancel) {
+    let (drain, cancel) = (Cancel::new(), Cancel::new());
+    let tokens = (drain.clone(), cancel.clone());
+    let mut last: Option<Instant> = None;
+    // Without a handler Ctrl-C still ends the program, only less gently.
+    let _ = ctrlc::set_handler(move || {
+        if last.is_some_and(|last| last.elapsed() <= ECHO) {
+            return;
+        }
+        last = Some(Instant::now());
+        if cancel.is_cancelled() {
+            std::process::exit(130);
+        } else if drain.is_cancelled() {
+            cancel.cancel();
+        } else {
+            drain.cancel();
+        }
+    });
+    tokens
 }

@@ -1,0 +1,168 @@
+//! `mavis league run` and `mavis league sprt`.
+
+use super::{run_failure, show::stands, watch::Watch};
+use crate::commands::{answer, answer_json};
+use crate::input::{BadInput, OrBadInput};
+use crate::{registry, stop};
+use clap::Args;
+use mavis_league::wire::LeagueConfig;
+use mavis_league::{RunOptions, Stop, Summary, report, standard_judges};
+use mavis_play::Registry;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Plays the games of a league that are not in its folder yet, then shows its table.
+///
+/// The first Ctrl-C finishes the games in hand, the second drops them. The same command goes on where it stopped; a kill at any
+/// moment loses only the games in hand.
+///
+/// Example: mavis league run --config league.toml --out league
+#[derive(Args)]
+#[command(after_long_help = registry::help())]
+pub(crate) struct Run {
+    #[command(flatten)]
+    place: Folder,
+    /// The standings as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Tests whether the first of two players is stronger than the second, and stops at the verdict.
+///
+/// Settings of the test come from the configuration's section sprt; the flags go before them. It plays at most as many pairs as
+/// schedule.pairs says.
+///
+/// Example: mavis league sprt --config match.toml --out match --elo0 0 --elo1 10
+#[derive(Args)]
+#[command(after_long_help = registry::help())]
+pub(crate) struct SprtRun {
+    #[command(flatten)]
+    place: Folder,
+    /// Hypothesis to reject, in Elo
+    #[arg(long, allow_negative_numbers = true)]
+    elo0: Option<f64>,
+    /// Hypothesis to accept, in Elo
+    #[arg(long, allow_negative_numbers = true)]
+    elo1: Option<f64>,
+    /// Rate of false acceptance
+    #[arg(long)]
+    alpha: Option<f64>,
+    /// Rate of false rejection
+    #[arg(long)]
+    beta: Option<f64>,
+    /// logistic or normalized
+    #[arg(long)]
+    scale: Option<String>,
+    /// The standings as one JSON object, the test among them
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is played, and where it is kept.
+#[derive(Args)]
+struct Folder {
+    /// The league's TOML file
+    #[arg(long)]
+    config: PathBuf,
+    /// The folder to make, or to go on with
+    #[arg(long)]
+    out: PathBuf,
+    /// Games at once; the configuration's number if absent, else as many as cores allow
+    #[arg(long)]
+    concurrency: Option<usize>,
+    /// Let timed players share cores, which changes their strength
+    #[arg(long)]
+    oversubscribe: bool,
+}
+
+impl Run {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let config = self.place.config()?;
+        self.place.play(&config)?;
+        let (standings, _) = stands(&self.place.out)?;
+        if self.json {
+            return answer_json(&report::json(&standings));
+        }
+        answer(&format!("{}\n{}", report::table(&standings), report::cross_table(&standings)))
+    }
+}
+
+impl SprtRun {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let mut config = self.place.config()?;
+        if config.players.len() != 2 {
+            let n = config.players.len();
+            return Err(BadInput::new(format!("a test needs two players, {n} are in the league")).into());
+        }
+        let section = config.sprt.get_or_insert_default();
+        section.elo0 = self.elo0.unwrap_or(section.elo0);
+        section.elo1 = self.elo1.unwrap_or(section.elo1);
+        section.alpha = self.alpha.unwrap_or(section.alpha);
+        section.beta = self.beta.unwrap_or(section.beta);
+        if let Some(scale) = self.scale {
+            section.scale = scale;
+        }
+        self.place.play(&config)?;
+        let (standings, _) = stands(&self.place.out)?;
+        if self.json {
+            return answer_json(&report::json(&standings));
+        }
+        // The table's last line is the test.
+        answer(&report::table(&standings))
+    }
+}
+
+impl Folder {
+    fn config(&self) -> Result<LeagueConfig, BadInput> {
+        let path = self.config.display();
+        let text = std::fs::read_to_string(&self.config)
+            .map_err(|error| BadInput::new(format!("cannot read {path}: {error}")))?;
+        // A fault in TOML is shown with the lines around it; one line is enough here.
+        LeagueConfig::from_toml(&text).map_err(|error| {
+            let text = error.to_string();
+            let words: Vec<&str> = text.split_whitespace().collect();
+            BadInput::new(format!("{path}: {}", words.join(" ")))
+        })
+    }
+
+    fn play(&self, config: &LeagueConfig) -> anyhow::Result<Summary> {
+        config.validate().or_bad_input()?;
+        let registry = Arc::new(registry::players());
+        if !self.out.join("config.toml").exists() {
+            try_players(config, &registry)?;
+        }
+        let (drain, cancel) = stop::tokens();
+        let options = RunOptions {
+            concurrency: self.concurrency,
+            oversubscribe: self.oversubscribe,
+            drain,
+            cancel,
+            judges: standard_judges(),
+            ..RunOptions::default()
+        };
+        // A book's path starts from the file that names it.
+        let base = self.config.parent().unwrap_or(Path::new(""));
+        let mut watch = Watch::new();
+        let result = mavis_league::run(config, &self.out, base, &registry, &options, &mut |event| {
+            watch.take(&event);
+        });
+        watch.finish();
+        let summary = result.map_err(run_failure)?;
+        if summary.stop == Stop::Stopped {
+            let Summary { finished, planned, .. } = summary;
+            watch.line(&format!("stopped with {finished} of {planned} games; the same command goes on"));
+        }
+        Ok(summary)
+    }
+}
+
+/// Builds every player once, so that nothing is written for a league that cannot begin: its folder would refuse the corrected
+/// configuration.
+fn try_players(config: &LeagueConfig, registry: &Registry) -> Result<(), BadInput> {
+    for player in &config.players {
+        let fault = |error: String| BadInput::new(format!("player '{}': {error}", player.name()));
+        let spec = player.spec().map_err(|error| fault(error.to_string()))?;
+        registry.build(&spec, 0).map_err(|error| fault(error.to_string()))?;
+    }
+    Ok(())
+}
