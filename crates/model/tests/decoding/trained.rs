@@ -17,7 +17,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::LazyLock;
 
 const N_KNOWN: usize = 8;
-const N_STEPS: usize = 160;
+const N_STEPS: usize = 240;
 
 /// Positions of random games, each with the one before and the move between, the last of a game among them.
 pub(crate) fn positions(rules: Rules, n: usize, seed: u64) -> Vec<(Position, Move, Position)> {
