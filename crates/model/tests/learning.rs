@@ -10,7 +10,7 @@ use mavis_model::{
     train::{Budget, Event, Keeper, Material, TrainSettings, train},
     validation::Quality,
 };
-use mavis_net::{TrainState, Trainer, cpu::CpuTrainer, initial_parameters};
+use mavis_net::{Algorithm, TrainState, Trainer, cpu::CpuTrainer, initial_parameters};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::{collections::HashSet, sync::Arc};
@@ -125,7 +125,11 @@ fn losses_after_a_resume_equal_those_of_an_unbroken_run() {
 #[test]
 #[ignore = "about two minutes of training"]
 fn legal_sets_of_connect_four_are_learned() {
-    let notes = run(&settings(600), None, None);
+    let mut settings = settings(500);
+    settings.optimizer.algorithm = Algorithm::Muon;
+    settings.full_input = true;
+    settings.schedule.peak = 5e-3;
+    let notes = run(&settings, None, None);
     let quality = notes.quality.unwrap();
 
     assert!(quality.whole_sets >= 0.97, "{quality:?}");
