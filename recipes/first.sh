@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Makes the positions of the small games that recipes/first.toml learns from, in gen/: some three core-hours in all.
-# The published run stopped each job after 200 seconds on four cores, so it used fewer positions (see models/README.md).
+# Makes the positions of the small games that recipes/first.toml learns from, in gen/.
+# It is close to what the published run had, not the same: there each job was stopped after some 200 seconds on four cores,
+# and the Connect Four positions were drawn at random outside the program and annotated by `mavis data annotate`.
+# This script as a whole has not been run yet; its commands for Othello, Togyz Kumalak and Hex have.
 set -euo pipefail
 mavis=${MAVIS:-target/release/mavis}
 mkdir -p gen
