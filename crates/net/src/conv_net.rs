@@ -6,6 +6,50 @@ use crate::checkpoint::NetworkConfig;
 use crate::config::ConfigError;
 use crate::error::NetError;
 use crate::layout::{Layout, TensorRole, fill_normal, stream_seed};
+use crate::trainer::{StepSettings, TrainState, Weights};
+
+/// A small net with its optimizer, wherever its parameters live.
+///
+/// Predictions take `&self`, so that many searches may share one net; an implementation on a device locks it inside.
+pub trait ConvNet: Send + Sync {
+    /// The shape.
+    fn config(&self) -> &ConvNetConfig;
+
+    /// Values of an output.
+    fn n_outputs(&self) -> usize;
+
+    /// Boards a call of [`predict`](ConvNet::predict) should bring along for the device to be busy. More are always taken.
+    fn batch_hint(&self) -> usize;
+
+    /// Outputs `[n, outputs]` of boards `[n, height, width, channels]`.
+    ///
+    /// # Errors
+    /// When the inputs are not a whole number of boards; a device failure.
+    fn predict(&self, inputs: &[f32], weights: Weights) -> Result<Vec<f32>, NetError>;
+
+    /// One whole step of gradient, clipping and update; returns the loss before it.
+    ///
+    /// # Errors
+    /// When inputs or targets have the wrong length or no weight, when something is not finite, or on a device failure.
+    fn train_step(
+        &mut self,
+        inputs: &[f32],
+        targets: ConvTargets<'_>,
+        settings: &StepSettings,
+    ) -> Result<f32, NetError>;
+
+    /// Everything a run needs to go on elsewhere.
+    ///
+    /// # Errors
+    /// A device failure.
+    fn state(&self) -> Result<TrainState, NetError>;
+
+    /// Continues from a saved state.
+    ///
+    /// # Errors
+    /// When a buffer has another length than the layout; a device failure.
+    fn set_state(&mut self, state: TrainState) -> Result<(), NetError>;
+}
 
 /// A net of convolutions and dense layers, one after the other. Inputs are `[height, width, channels]`, channels last.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

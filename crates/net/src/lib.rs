@@ -9,7 +9,7 @@
 //! with cached keys and values). Both take a [`Batch`]: sequences of unequal length, end to end, with a mask of two integers a token that covers
 //! causal attention, full attention over a prompt, and star branches. [`LossRows`] says which rows are trained and on which distributions.
 //!
-//! Small nets of convolutions and dense layers over boards, [`ConvNetConfig`], use the same buffers and optimizers.
+//! Small nets of convolutions and dense layers over boards, [`ConvNetConfig`] behind the face [`ConvNet`], use the same buffers and optimizers.
 //!
 //! [`Checkpoint`] goes on with a run exactly where it stopped; [`SmallCheckpoint`] is what ships.
 //!
@@ -69,7 +69,7 @@ pub use checkpoint::{
     Checkpoint, CheckpointError, CheckpointInfo, NetworkConfig, SmallCheckpoint, inspect, read_tensors,
 };
 pub use config::{ConfigError, TransformerConfig};
-pub use conv_net::{ConvLayer, ConvLoss, ConvNetConfig, ConvTargets};
+pub use conv_net::{ConvLayer, ConvLoss, ConvNet, ConvNetConfig, ConvTargets};
 pub use decoder::{Decoder, Logits, Precision, SessionId, Want};
 pub use error::NetError;
 pub use layout::{

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::conv_pass::{ConvMemory, ConvPass, loss_only};
 use super::update::update;
-use crate::conv_net::{ConvNetConfig, ConvTargets, PlacedLayer};
+use crate::conv_net::{ConvNet, ConvNetConfig, ConvTargets, PlacedLayer};
 use crate::error::NetError;
 use crate::layout::Layout;
 use crate::optimizer::OptimizerSettings;
@@ -214,6 +214,41 @@ impl CpuConvNet {
         } else {
             Err(NetError::Length { what: "inputs", expected: (n + 1) * size, got: inputs.len() })
         }
+    }
+}
+
+impl ConvNet for CpuConvNet {
+    fn config(&self) -> &ConvNetConfig {
+        self.config()
+    }
+
+    fn n_outputs(&self) -> usize {
+        self.n_outputs()
+    }
+
+    fn batch_hint(&self) -> usize {
+        BOARDS
+    }
+
+    fn predict(&self, inputs: &[f32], weights: Weights) -> Result<Vec<f32>, NetError> {
+        self.predict(inputs, weights)
+    }
+
+    fn train_step(
+        &mut self,
+        inputs: &[f32],
+        targets: ConvTargets<'_>,
+        settings: &StepSettings,
+    ) -> Result<f32, NetError> {
+        self.train_step(inputs, targets, settings)
+    }
+
+    fn state(&self) -> Result<TrainState, NetError> {
+        Ok(self.state().clone())
+    }
+
+    fn set_state(&mut self, state: TrainState) -> Result<(), NetError> {
+        self.set_state(state)
     }
 }
 
