@@ -11,6 +11,7 @@ fn mavis(folder: &Path, line: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_mavis"))
         .args(line.split_whitespace())
         .current_dir(folder)
+        .env("PATH", mavis_testkit::engine_path())
         .stdin(Stdio::null())
         .output()
         .expect("the binary starts")
@@ -69,6 +70,7 @@ fn annotate_disturbed(n: u64, nodes: u64, shard_size: u64) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_mavis"))
         .args(annotate("stormy").split_whitespace())
         .current_dir(folder)
+        .env("PATH", mavis_testkit::engine_path())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();

@@ -11,6 +11,7 @@ use std::time::Duration;
 fn command(folder: &Path, line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mavis"));
     command.args(line.split_whitespace()).current_dir(folder).stdin(Stdio::null());
+    command.env("PATH", mavis_testkit::engine_path());
     command
 }
 

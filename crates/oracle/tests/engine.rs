@@ -13,8 +13,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 fn stockfish(limit: Limit) -> EngineSettings {
-    let program =
-        find_engine("stockfish", std::env::var_os("PATH").as_deref()).expect("these tests need Stockfish");
+    let program = find_engine("stockfish", Some(&mavis_testkit::engine_path())).expect("the path holds it");
     EngineSettings::new(program, limit)
 }
 

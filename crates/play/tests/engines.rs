@@ -11,7 +11,7 @@ use std::{fs, path::Path, thread, time::Duration};
 
 fn registry() -> Registry {
     let mut registry = Registry::basic();
-    let path = std::env::var_os("PATH");
+    let path = Some(mavis_testkit::engine_path());
     add_oracles(&mut registry, path.clone());
     add_engines(&mut registry, path);
     registry

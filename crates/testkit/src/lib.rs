@@ -1,0 +1,134 @@
+//! What tests need from the machine they run on.
+//!
+//! Some tests talk to the real Stockfish, and `cargo test --workspace` has to pass on a machine that has never seen one.
+//! [`engine_path`] is the one place that knows where the engine is: on `PATH`, in `/usr/games`, or, when it is in neither,
+//! in the build folder, where Debian's package is unpacked once. Nothing outside the build folder is written and no rights
+//! are needed; on a system without `apt-get` the test fails with the line that says what to install.
+//!
+//! ```no_run
+//! let path = mavis_testkit::engine_path();
+//! std::process::Command::new("stockfish").env("PATH", path).spawn()?;
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+use std::env;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+/// Where Debian's package of Stockfish has the program.
+const GAMES: &str = "usr/games";
+
+/// A value for `PATH` on which `stockfish` is found; the first call on a machine without the engine fetches it.
+///
+/// # Panics
+/// When there is no engine and none can be fetched: without it the test says nothing.
+#[must_use]
+pub fn engine_path() -> OsString {
+    static PATH: OnceLock<OsString> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let mut folders: Vec<PathBuf> = env::var_os("PATH").iter().flat_map(env::split_paths).collect();
+        folders.push(Path::new("/").join(GAMES));
+        if !folders.iter().any(|folder| holds_engine(folder)) {
+            let unpacked = unpacked_engine().unwrap_or_else(|error| {
+                panic!("these tests need Stockfish: install the package 'stockfish' ({error})")
+            });
+            folders.push(unpacked);
+        }
+        env::join_paths(folders).expect("folders of PATH have no separator in them")
+    })
+    .clone()
+}
+
+fn holds_engine(folder: &Path) -> bool {
+    folder.join("stockfish").is_file()
+}
+
+/// The folder of the engine in the build folder, filled when it is empty.
+fn unpacked_engine() -> io::Result<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/engines");
+    fs::create_dir_all(&root)?;
+    let root = root.canonicalize()?;
+    // Test programs run side by side: one fetches, the others wait for it.
+    let lock = File::create(root.join("lock"))?;
+    lock.lock()?;
+    let folder = root.join("stockfish");
+    if !holds_engine(&folder.join(GAMES)) {
+        fetch(&root, &folder)?;
+    }
+    Ok(folder.join(GAMES))
+}
+
+/// Downloads the package and unpacks it. The rename at the end means that a half-unpacked engine is never found.
+fn fetch(root: &Path, folder: &Path) -> io::Result<()> {
+    eprintln!("Stockfish is not installed: fetching the package into {}", root.display());
+    let work = root.join("fetch");
+    if work.exists() {
+        fs::remove_dir_all(&work)?;
+    }
+    for needed in ["lists/partial", "cache/archives/partial", "unpacked"] {
+        fs::create_dir_all(work.join(needed))?;
+    }
+    // Its own lists and cache: a fresh system has none, and the system's belong to the administrator.
+    let apt = |verb: &[&str]| {
+        let mut command = Command::new("apt-get");
+        command
+            .current_dir(&work)
+            .arg("-qq")
+            .args(["-o", "Debug::NoLocking=1", "-o", "APT::Sandbox::User="])
+            .arg("-o")
+            .arg(format!("Dir::State::lists={}/lists", work.display()))
+            .arg("-o")
+            .arg(format!("Dir::Cache={}/cache", work.display()))
+            .args(verb);
+        command
+    };
+    run(&mut apt(&["update"]))?;
+    run(&mut apt(&["download", "stockfish"]))?;
+    let package = fs::read_dir(&work)?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .find(|path| path.extension().is_some_and(|extension| extension == "deb"))
+        .ok_or_else(|| io::Error::other("apt-get download left no package"))?;
+    run(Command::new("dpkg-deb").arg("-x").arg(package).arg(work.join("unpacked")))?;
+    if !holds_engine(&work.join("unpacked").join(GAMES)) {
+        return Err(io::Error::other("the package has no engine in it"));
+    }
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::rename(work.join("unpacked"), folder)?;
+    fs::remove_dir_all(&work)
+}
+
+fn run(command: &mut Command) -> io::Result<()> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let message = String::from_utf8_lossy(&output.stderr);
+    let last = message.lines().last().unwrap_or("no message");
+    Err(io::Error::other(format!("{name}: {last}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_engine_answers() {
+        let path = engine_path();
+        let engine = env::split_paths(&path)
+            .map(|folder| folder.join("stockfish"))
+            .find(|program| program.is_file())
+            .expect("the path holds the engine");
+        let answer = Command::new(engine).arg("quit").output().expect("it starts");
+        assert!(String::from_utf8_lossy(&answer.stdout).starts_with("Stockfish"));
+    }
+}
