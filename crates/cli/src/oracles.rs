@@ -7,6 +7,7 @@ use mavis_oracle::engine::{EngineSettings, Limit, UciOracle};
 use mavis_oracle::hex::{HexOracle, HexSettings};
 use mavis_oracle::othello::{OthelloOracle, OthelloSettings};
 use mavis_oracle::process::find_engine;
+use mavis_oracle::syzygy::SyzygyOracle;
 use mavis_oracle::togyz::TogyzOracle;
 use mavis_oracle::{Effort, Oracle};
 use mavis_play::PlayerSpec;
@@ -16,6 +17,7 @@ use std::time::Duration;
 pub(crate) const HELP: &str = "Oracles:
   stockfish   Stockfish on PATH: stockfish:nodes=5000 (also depth=N, movetime=MILLISECONDS, and any UCI option by name)
   uci:PROGRAM any UCI engine that knows MultiPV, with the same keys
+  syzygy:DIR  chess endings by the Syzygy tables in a folder, or in several joined by ':'
   connect4    the exact Connect Four solver
   othello     alpha-beta, exact near the end: othello:nodes=300000,depth=10,exact_from=16
   togyz       alpha-beta: togyz:nodes=200000,depth=12
@@ -41,6 +43,7 @@ impl OracleMaker {
                 Some(program) => engine(program.clone(), &spec),
                 None => Err(BadInput::new("expected uci:PROGRAM")),
             },
+            "syzygy" => syzygy(&spec),
             "connect4" => {
                 refuse_options(&spec)?;
                 Ok(Self { build: Box::new(|| Ok(Box::new(Connect4Solver::default()))) })
@@ -70,7 +73,7 @@ impl OracleMaker {
                 Ok(Self { build: Box::new(move || Ok(Box::new(HexOracle::new(settings)))) })
             }
             other => Err(BadInput::new(format!(
-                "unknown oracle '{other}' (known: stockfish uci connect4 othello togyz hex)"
+                "unknown oracle '{other}' (known: stockfish uci syzygy connect4 othello togyz hex)"
             ))),
         }
     }
@@ -106,6 +109,17 @@ fn engine(program: String, spec: &PlayerSpec) -> Result<OracleMaker, BadInput> {
     Ok(OracleMaker {
         build: Box::new(move || Ok(Box::new(UciOracle::start(settings.clone()).or_bad_input()?))),
     })
+}
+
+fn syzygy(spec: &PlayerSpec) -> Result<OracleMaker, BadInput> {
+    let Some(argument) = &spec.argument else { return Err(BadInput::new("expected syzygy:DIR")) };
+    if let Some(key) = spec.options.keys().next() {
+        return Err(BadInput::new(format!("the oracle 'syzygy' takes no '{key}'")));
+    }
+    let folders: Vec<_> = std::env::split_paths(argument).collect();
+    // The files are shared by all threads.
+    let oracle = SyzygyOracle::open(&folders).or_bad_input()?;
+    Ok(OracleMaker { build: Box::new(move || Ok(Box::new(oracle.clone()))) })
 }
 
 /// Reads keys that are numbers; any other is refused.

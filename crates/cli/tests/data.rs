@@ -203,6 +203,29 @@ fn bad_tables_are_one_line_and_code_2() {
     check_bad(folder, "data split text.parquet --train a --valid b --share 2", "--share");
 }
 
+#[test]
+fn tablebases_annotate_endings_and_set_the_rest_aside() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let endings =
+        "8/8/8/3k4/8/8/8/KR6 w - - 0 1\n8/8/8/8/8/5k2/8/KQ4q1 w - - 0 1\n8/8/8/3k1r2/8/8/8/KQ6 w - - 0 1\n";
+    fs::write(folder.join("endings.epd"), endings).unwrap();
+    stdout(folder, "data import endings.epd --out endings.parquet");
+    let tables = Path::new(env!("CARGO_MANIFEST_DIR")).join("../oracle/tests/data/syzygy");
+    let annotate =
+        format!("data annotate endings.parquet --oracle syzygy:{} --out solved --json", tables.display());
+    let done = stdout(folder, &annotate);
+    assert!(done.lines().last().unwrap().contains("\"aside\":1"), "{done}");
+    let rows = stdout(folder, "data export solved --format jsonl");
+    let values: Vec<f64> = rows
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["value"].as_f64().unwrap())
+        .collect();
+    assert_eq!(values, [1.0, 1.0]);
+    check_bad(folder, "data annotate endings.parquet --oracle syzygy:none --out x", "none");
+    check_bad(folder, "data annotate endings.parquet --oracle syzygy --out x", "expected syzygy:DIR");
+}
+
 /// Bags as an independent reader of the published layout sees them.
 #[test]
 fn bags_are_read_back_by_an_independent_reader() {

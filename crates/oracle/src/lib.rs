@@ -2,8 +2,8 @@
 //!
 //! An [`Oracle`] takes a position and gives a [`Verdict`]: a score and a win probability for each legal move, best
 //! first. Behind the trait stand [`connect4`], an exact solver; [`othello`], exact near the end of the game; [`togyz`], a
-//! depth-limited search; [`hex`], tree search with playouts and an exact solver; and [`engine`], any UCI engine as a
-//! child process that is replaced when it fails.
+//! depth-limited search; [`hex`], tree search with playouts and an exact solver; [`syzygy`], chess endings from
+//! tablebase files; and [`engine`], any UCI engine as a child process that is replaced when it fails.
 //! [`pool::evaluate_all`] puts several oracles to work on one stream of positions, and [`OracleEvaluator`] gives any of
 //! them the face of an evaluator, for a search with perfect answers. Scores and
 //! their meaning as win probabilities are those of `mavis-lang`, so that what a model learns and what an oracle says
@@ -38,6 +38,7 @@ mod oracle;
 pub mod othello;
 pub mod pool;
 pub mod process;
+pub mod syzygy;
 pub mod togyz;
 pub mod uci;
 mod verdict;

@@ -62,6 +62,16 @@ pub enum OracleError {
         /// The position's text.
         position: String,
     },
+    /// The position lies beyond what the oracle knows.
+    #[error("{oracle} has no answer for {position}: {reason}")]
+    NoAnswer {
+        /// The oracle's name.
+        oracle: String,
+        /// The position's text.
+        position: String,
+        /// Why.
+        reason: String,
+    },
     /// A child engine failed, also after it was replaced.
     #[error("engine failed on {position}: {source}")]
     Engine {
