@@ -45,6 +45,7 @@ impl Preset {
             qk_norm: true,
             tied,
             init_seed,
+            variant: Default::default(),
         }
     }
 }

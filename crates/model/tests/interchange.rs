@@ -29,6 +29,7 @@ fn model(qk_norm: bool) -> MavModel {
         qk_norm,
         tied: !qk_norm,
         init_seed: 11,
+        variant: Default::default(),
     };
     let parameters = initial_parameters(&config).unwrap();
     let parameters = parameters.iter().map(|x| if *x == 1.0 { 1.0 } else { x * 5.0 }).collect();

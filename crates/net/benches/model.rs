@@ -20,6 +20,7 @@ fn config() -> TransformerConfig {
         qk_norm: false,
         tied: false,
         init_seed: 1,
+        variant: Default::default(),
     }
 }
 

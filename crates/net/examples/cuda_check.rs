@@ -86,6 +86,7 @@ fn config(
         qk_norm,
         tied,
         init_seed,
+        variant: Default::default(),
     }
 }
 

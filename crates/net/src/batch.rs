@@ -1,5 +1,6 @@
 //! Sequences of unequal length, flat and without padding, and their attention mask.
 
+use crate::config::TransformerConfig;
 use crate::error::NetError;
 
 /// Positions end here: sixteen times the longest context of any preset. Tables of rotations grow with the largest position, so a stray
@@ -111,6 +112,25 @@ impl Batch {
         self.prefix_end.clear();
         self.branch_start.clear();
         self.starts.clear();
+    }
+
+    /// As [`validate`](Self::validate) for a network: also that no position is beyond a learned table.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
+    pub fn validate_for(
+        &self,
+        config: &TransformerConfig,
+        cached: impl Fn(usize) -> usize,
+    ) -> Result<(), NetError> {
+        self.validate(config.vocab, cached)?;
+        let Some(limit) = config.variant.learned_positions else { return Ok(()) };
+        match self.positions.iter().enumerate().find(|(_, position)| **position as usize >= limit) {
+            Some((token_idx, &position)) => {
+                Err(NetError::Position { token_idx, position, limit: limit as u32 })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Checks lengths, ids and mask; `cached` gives the keys each sequence has outside the batch (none for training).

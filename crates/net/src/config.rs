@@ -28,6 +28,52 @@ pub struct TransformerConfig {
     pub tied: bool,
     /// Seed of the initial parameters.
     pub init_seed: u64,
+    /// Where the network departs from Llama's layout.
+    #[serde(default, skip_serializing_if = "Variant::is_llama")]
+    pub variant: Variant,
+}
+
+/// Departures from the Llama layout; the default is none. The bidirectional predictors of paper 002 use all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Variant {
+    /// How a row is normalized.
+    pub norm: NormKind,
+    /// What the residual stream goes on from.
+    pub placement: NormPlacement,
+    /// Rows of a learned table of positions, added to the embedding in place of the rotation; `None` means rotary positions.
+    pub learned_positions: Option<usize>,
+    /// Rows of the head where it predicts something else than tokens; `None` means the vocabulary.
+    pub outputs: Option<usize>,
+}
+
+/// How a row is normalized.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NormKind {
+    /// Divided by its root mean square; a gain for each column.
+    #[default]
+    Rms,
+    /// Shifted to mean zero and divided by its standard deviation; a gain and a bias for each column.
+    Layer,
+}
+
+/// What the residual stream goes on from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NormPlacement {
+    /// From the row before the norm: `x + f(norm(x))`.
+    #[default]
+    Pre,
+    /// From the normalized row: `norm(x + f(x))`, as in the first transformer; the embedding is normalized too.
+    Post,
+}
+
+impl Variant {
+    /// Whether nothing departs from Llama's layout.
+    pub fn is_llama(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A shape the kernels cannot serve.
@@ -48,6 +94,19 @@ impl TransformerConfig {
         self.d_model / self.n_heads
     }
 
+    /// Columns of the logits: the vocabulary unless the variant says otherwise.
+    pub fn n_outputs(&self) -> usize {
+        self.variant.outputs.unwrap_or(self.vocab)
+    }
+
+    /// Parameters of one norm over the residual stream: gains, and biases after them in a LayerNorm.
+    pub fn norm_len(&self) -> usize {
+        match self.variant.norm {
+            NormKind::Rms => self.d_model,
+            NormKind::Layer => 2 * self.d_model,
+        }
+    }
+
     /// Checks the divisibility the kernels rely on.
     ///
     /// # Errors
@@ -56,7 +115,12 @@ impl TransformerConfig {
         let fail = |field, value: String, requirement: &str| {
             Err(ConfigError { field, value, requirement: requirement.into() })
         };
-        for (field, value) in [("vocab", self.vocab), ("d_model", self.d_model), ("d_ff", self.d_ff)] {
+        for (field, value) in [
+            ("vocab", self.vocab),
+            ("d_model", self.d_model),
+            ("d_ff", self.d_ff),
+            ("outputs", self.n_outputs()),
+        ] {
             if value == 0 || !value.is_multiple_of(8) {
                 return fail(field, value.to_string(), "must be a positive multiple of 8");
             }
@@ -74,6 +138,12 @@ impl TransformerConfig {
                 "must leave heads with a multiple of 8 dimensions",
             );
         }
+        if self.tied && self.variant.outputs.is_some() {
+            return fail("tied", "true".into(), "cannot be when the head has outputs of its own");
+        }
+        if let Some(n_positions @ (0 | 8193..)) = self.variant.learned_positions {
+            return fail("learned_positions", n_positions.to_string(), "must be from 1 to 8192");
+        }
         if !(self.rope_theta.is_finite() && self.rope_theta > 0.0) {
             return fail("rope_theta", self.rope_theta.to_string(), "must be positive");
         }
@@ -83,8 +153,12 @@ impl TransformerConfig {
         Ok(())
     }
 
-    /// Inverse frequencies of the rotation, `[head_dim / 2]`; a pair at position `p` turns by `p * frequency`.
+    /// Inverse frequencies of the rotation, `[head_dim / 2]`; a pair at position `p` turns by `p * frequency`. Zero where positions are
+    /// learned: nothing turns.
     pub fn rotary_frequencies(&self) -> Vec<f32> {
+        if self.variant.learned_positions.is_some() {
+            return vec![0.0; self.head_dim() / 2];
+        }
         let head_dim = self.head_dim() as f32;
         (0..self.head_dim() / 2).map(|i| self.rope_theta.powf(-2.0 * i as f32 / head_dim)).collect()
     }

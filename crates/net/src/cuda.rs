@@ -67,6 +67,7 @@ mod tests {
             qk_norm: false,
             tied: false,
             init_seed: 1,
+            variant: Default::default(),
         };
         let state = TrainState::new(initial_parameters(&config).unwrap());
         let options = CudaOptions::for_tokens(512);

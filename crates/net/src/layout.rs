@@ -3,7 +3,7 @@
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::config::{ConfigError, TransformerConfig};
+use crate::config::{ConfigError, NormKind, TransformerConfig};
 
 /// Groups of tensors start at multiples of this many elements: 256 bytes in bf16, 512 in f32, which is what the
 /// matrix libraries assume of a pointer for their fastest kernels.
@@ -84,11 +84,21 @@ impl Layout {
         let (d, ff, vocab) = (config.d_model, config.d_ff, config.vocab);
         let mut layout = Self::default();
         layout.group([("model.embed_tokens.weight".into(), vec![vocab, d], TensorRole::Embedding)]);
+        if let Some(n_positions) = config.variant.learned_positions {
+            let shape = vec![n_positions, d];
+            layout.group([("model.embed_positions.weight".into(), shape, TensorRole::Embedding)]);
+        }
+        // A LayerNorm's biases follow its gains, so that both are one run of parameters.
+        let norm = |name: String| {
+            let bias = (config.variant.norm == NormKind::Layer).then(|| format!("{name}.bias"));
+            let names = [format!("{name}.weight")].into_iter().chain(bias);
+            names.map(|name| (name, vec![d], TensorRole::Vector)).collect::<Vec<_>>()
+        };
         for layer in 0..config.n_layers {
             let name = |part: &str| format!("model.layers.{layer}.{part}.weight");
             let matrix = |part: &str, rows, columns| (name(part), vec![rows, columns], TensorRole::Matrix);
             let vector = |part: &str, len| (name(part), vec![len], TensorRole::Vector);
-            layout.group([vector("input_layernorm", d)]);
+            layout.group(norm(format!("model.layers.{layer}.input_layernorm")));
             layout.group([
                 matrix("self_attn.q_proj", d, d),
                 matrix("self_attn.k_proj", d, d),
@@ -99,13 +109,13 @@ impl Layout {
                 layout.group([vector("self_attn.k_norm", config.head_dim())]);
             }
             layout.group([matrix("self_attn.o_proj", d, d)]);
-            layout.group([vector("post_attention_layernorm", d)]);
+            layout.group(norm(format!("model.layers.{layer}.post_attention_layernorm")));
             layout.group([matrix("mlp.gate_proj", ff, d), matrix("mlp.up_proj", ff, d)]);
             layout.group([matrix("mlp.down_proj", d, ff)]);
         }
-        layout.group([("model.norm.weight".into(), vec![d], TensorRole::Vector)]);
+        layout.group(norm("model.norm".into()));
         if !config.tied {
-            layout.group([("lm_head.weight".into(), vec![vocab, d], TensorRole::Head)]);
+            layout.group([("lm_head.weight".into(), vec![config.n_outputs(), d], TensorRole::Head)]);
         }
         Ok(layout)
     }
@@ -152,18 +162,20 @@ impl Layout {
 pub struct TransformerOffsets {
     /// `[vocab, d]`.
     pub embedding: usize,
+    /// `[learned_positions, d]`, where positions are learned.
+    pub positions: Option<usize>,
     /// One entry a block.
     pub layers: Vec<LayerOffsets>,
-    /// Gain of the last norm, `[d]`.
+    /// Gain of the last norm, `[d]`, and its bias after it in a LayerNorm.
     pub norm: usize,
-    /// `[vocab, d]`; equals `embedding` when tied.
+    /// `[outputs, d]`; equals `embedding` when tied.
     pub head: usize,
 }
 
 /// Offsets of one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerOffsets {
-    /// Gain before attention, `[d]`.
+    /// Gain before attention, `[d]`, and its bias after it in a LayerNorm.
     pub attention_norm: usize,
     /// Query, key and value, `[3 d, d]`.
     pub qkv: usize,
@@ -173,7 +185,7 @@ pub struct LayerOffsets {
     pub k_norm: Option<usize>,
     /// Output projection of attention, `[d, d]`.
     pub output: usize,
-    /// Gain before the feed-forward layer, `[d]`.
+    /// The same before the feed-forward layer.
     pub mlp_norm: usize,
     /// Gate and up, `[2 ff, d]`.
     pub gate_up: usize,
@@ -212,12 +224,14 @@ impl TransformerOffsets {
             .collect::<Result<_, ConfigError>>()?;
         let embedding = at("model.embed_tokens.weight".into())?;
         let head = if config.tied { embedding } else { at("lm_head.weight".into())? };
-        Ok(Self { embedding, layers, norm: at("model.norm.weight".into())?, head })
+        let learned = config.variant.learned_positions;
+        let positions = learned.map(|_| at("model.embed_positions.weight".into())).transpose()?;
+        Ok(Self { embedding, positions, layers, norm: at("model.norm.weight".into())?, head })
     }
 }
 
 /// Initial parameters of a transformer: matrices normal with standard deviation 0.02 (those that write to the residual stream
-/// divided by `sqrt(2 n_layers)`, as in GPT-2), gains one. Each tensor draws from a stream of its own, so the same seed gives the same
+/// divided by `sqrt(2 n_layers)`, as in GPT-2), gains one, biases zero. Each tensor draws from a stream of its own, so the same seed gives the same
 /// tensor whatever else the layout holds.
 ///
 /// # Errors
@@ -229,7 +243,7 @@ pub fn initial_parameters(config: &TransformerConfig) -> Result<Vec<f32>, Config
     for tensor in layout.tensors() {
         let values = &mut parameters[tensor.range()];
         if tensor.role == TensorRole::Vector {
-            values.fill(1.0);
+            values.fill(if tensor.name.ends_with(".bias") { 0.0 } else { 1.0 });
             continue;
         }
         let writes_residual = tensor.name.contains("o_proj") || tensor.name.contains("down_proj");
@@ -276,6 +290,7 @@ mod tests {
             qk_norm: true,
             tied: false,
             init_seed: 1,
+            variant: Default::default(),
         }
     }
 

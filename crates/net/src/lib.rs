@@ -21,7 +21,7 @@
 //!
 //! let config = TransformerConfig {
 //!     vocab: 64, d_model: 32, n_layers: 2, n_heads: 2, d_ff: 64, rope_theta: 10_000.0, norm_eps: 1e-5,
-//!     qk_norm: true, tied: false, init_seed: 1,
+//!     qk_norm: true, tied: false, init_seed: 1, variant: Default::default(),
 //! };
 //! let state = TrainState::new(initial_parameters(&config)?);
 //! let mut trainer = CpuTrainer::new(config, Default::default(), state)?;
@@ -68,7 +68,7 @@ pub use batch::{Batch, BatchToken, LossRows, MAX_POSITIONS};
 pub use checkpoint::{
     Checkpoint, CheckpointError, CheckpointInfo, NetworkConfig, SmallCheckpoint, inspect, read_tensors,
 };
-pub use config::{ConfigError, TransformerConfig};
+pub use config::{ConfigError, NormKind, NormPlacement, TransformerConfig, Variant};
 pub use conv_net::{ConvLayer, ConvLoss, ConvNet, ConvNetConfig, ConvTargets};
 pub use decoder::{Decoder, Logits, Precision, SessionId, Want};
 pub use error::NetError;

@@ -22,6 +22,7 @@ fn config() -> TransformerConfig {
         qk_norm: true,
         tied: false,
         init_seed: 7,
+        variant: Default::default(),
     }
 }
 

@@ -3,8 +3,8 @@
 
 use mavis_net::cpu::{CpuDecoder, CpuTrainer};
 use mavis_net::{
-    Batch, BatchToken, Decoder, NetError, OptimizerSettings, Precision, TrainState, Trainer,
-    TransformerConfig, Want, Weights, initial_parameters,
+    Batch, BatchToken, Decoder, NetError, NormKind, NormPlacement, OptimizerSettings, Precision, TrainState,
+    Trainer, TransformerConfig, Variant, Want, Weights, initial_parameters,
 };
 
 fn config(qk_norm: bool) -> TransformerConfig {
@@ -19,6 +19,7 @@ fn config(qk_norm: bool) -> TransformerConfig {
         qk_norm,
         tied: !qk_norm,
         init_seed: 3,
+        variant: Default::default(),
     }
 }
 
@@ -27,7 +28,10 @@ fn parameters(config: &TransformerConfig) -> Vec<f32> {
 }
 
 fn pair(qk_norm: bool) -> (CpuTrainer, CpuDecoder) {
-    let config = config(qk_norm);
+    pair_of(config(qk_norm))
+}
+
+fn pair_of(config: TransformerConfig) -> (CpuTrainer, CpuDecoder) {
     let parameters = parameters(&config);
     let decoder = CpuDecoder::new(config.clone(), &parameters, Precision::Exact).unwrap();
     let state = TrainState::new(parameters);
@@ -64,6 +68,24 @@ fn a_stateless_pass_equals_the_trainer() {
         let some = decoder.logits(&batch, &Want { rows, columns: Some(21..45) }).unwrap();
         assert_eq!(some.n_rows(), batch.len());
         assert_close(some.row(77), &expected.row(77)[21..45]);
+    }
+}
+
+#[test]
+fn an_encoder_without_sessions_equals_the_trainer() {
+    for placement in [NormPlacement::Pre, NormPlacement::Post] {
+        let variant =
+            Variant { norm: NormKind::Layer, placement, learned_positions: Some(79), outputs: Some(128) };
+        let (mut trainer, mut decoder) = pair_of(TransformerConfig { variant, ..config(true) });
+        let mut batch = Batch::default();
+        for seed in 0..5 {
+            batch.push_prompted(&tokens(79, seed), 79);
+        }
+        let want = Want::last(&batch);
+        let expected = trainer.logits(&batch, &want.rows, Weights::Live).unwrap();
+        let got = decoder.logits(&batch, &want).unwrap();
+        assert_eq!((got.n_rows(), got.n_columns), (5, 128));
+        assert_close(&got.values, &expected.values);
     }
 }
 

@@ -30,6 +30,7 @@ impl Reference {
             qk_norm,
             tied,
             init_seed: 0,
+            variant: Default::default(),
         };
         Self { bytes: std::fs::read(path).unwrap(), config }
     }

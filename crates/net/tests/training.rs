@@ -3,8 +3,8 @@
 
 use mavis_net::cpu::CpuTrainer;
 use mavis_net::{
-    Algorithm, AllReduce, Batch, LossRows, NetError, OptimizerSettings, StepSettings, ThreadRank, TrainState,
-    Trainer, TransformerConfig, Weights, initial_parameters,
+    Algorithm, AllReduce, Batch, LossRows, NetError, NormKind, NormPlacement, OptimizerSettings,
+    StepSettings, ThreadRank, TrainState, Trainer, TransformerConfig, Variant, Weights, initial_parameters,
 };
 
 fn config(qk_norm: bool, tied: bool) -> TransformerConfig {
@@ -19,7 +19,31 @@ fn config(qk_norm: bool, tied: bool) -> TransformerConfig {
         qk_norm,
         tied,
         init_seed: 7,
+        variant: Default::default(),
     }
+}
+
+/// The encoder of paper 002: a LayerNorm after each half-block, learned positions, a head of its own.
+fn encoder() -> TransformerConfig {
+    let variant = Variant {
+        norm: NormKind::Layer,
+        placement: NormPlacement::Post,
+        learned_positions: Some(9),
+        outputs: Some(48),
+    };
+    TransformerConfig { variant, ..config(false, false) }
+}
+
+/// Every departure from Llama's layout alone, then all of them.
+fn variants() -> Vec<TransformerConfig> {
+    let all = encoder().variant;
+    let alone = [
+        Variant { norm: all.norm, ..Variant::default() },
+        Variant { placement: all.placement, ..Variant::default() },
+        Variant { learned_positions: all.learned_positions, ..Variant::default() },
+        all,
+    ];
+    alone.map(|variant| TransformerConfig { variant, ..config(false, false) }).to_vec()
 }
 
 /// Larger than at the start of training, so that gradients are far from rounding.
@@ -64,8 +88,7 @@ fn direction(n: usize, seed: u64) -> Vec<f32> {
 
 #[test]
 fn gradients_of_every_tensor_agree_with_finite_differences() {
-    for (qk_norm, tied) in [(true, false), (false, true)] {
-        let config = config(qk_norm, tied);
+    for config in [config(true, false), config(false, true)].into_iter().chain(variants()) {
         let (batch, rows) = batch();
         let mut trainer = trainer(&config, OptimizerSettings::default());
         let base = trainer.parameters(Weights::Live).unwrap();
@@ -123,6 +146,40 @@ fn both_optimizers_learn_the_batch() {
         let average = trainer.evaluate(&batch, &rows, Weights::Average).unwrap().loss;
         assert!(average < losses[0] && average > losses[59], "{average}");
     }
+}
+
+#[test]
+fn the_encoder_learns_and_knows_its_bounds() {
+    let mut batch = Batch::default();
+    let mut rows = LossRows::default();
+    for (i, tokens) in
+        [[1, 5, 9, 2, 5, 7, 30], [1, 5, 9, 2, 5, 30, 7], [8, 5, 9, 2, 5, 7, 30]].iter().enumerate()
+    {
+        batch.push_prompted(tokens, tokens.len());
+        rows.push_hard(i as u32 * 7 + 6, 1.0, 0, 41 + i as u32);
+    }
+    let mut trainer = trainer(&encoder(), OptimizerSettings::default());
+    let first = trainer.evaluate(&batch, &rows, Weights::Live).unwrap().loss;
+    for _ in 0..60 {
+        trainer.train_step(&batch, &rows, &StepSettings { learning_rate: 3e-3 }).unwrap();
+    }
+    let last = trainer.evaluate(&batch, &rows, Weights::Live).unwrap().loss;
+    assert!(first > 2.0 && last < 0.2, "{first} to {last}");
+    assert_eq!(trainer.logits(&batch, &[6], Weights::Live).unwrap().n_columns, 48);
+    batch.positions[3] = 9;
+    let refused = trainer.evaluate(&batch, &rows, Weights::Live);
+    assert!(
+        matches!(refused, Err(NetError::Position { token_idx: 3, position: 9, limit: 9 })),
+        "{refused:?}"
+    );
+    batch.positions[3] = 3;
+    rows.target_ids[0] = 48;
+    assert!(matches!(
+        trainer.evaluate(&batch, &rows, Weights::Live),
+        Err(NetError::Target { id: 48, vocab: 48 })
+    ));
+    let tied = TransformerConfig { tied: true, ..encoder() };
+    assert!(tied.validate().unwrap_err().to_string().contains("outputs of its own"));
 }
 
 #[test]

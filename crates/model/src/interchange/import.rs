@@ -64,6 +64,7 @@ fn shape(fields: &Fields<'_>) -> Result<TransformerConfig, InterchangeError> {
         qk_norm,
         tied: fields.json["tie_word_embeddings"].as_bool().unwrap_or(false),
         init_seed: 0,
+        variant: Default::default(),
     })
 }
 

@@ -85,6 +85,7 @@ fn train(full_input: bool) -> MavModel {
         qk_norm: true,
         tied: true,
         init_seed: 5,
+        variant: Default::default(),
     };
     let packer = Packer { loss: LossSettings::default(), full_input };
     let optimizer =

@@ -3,7 +3,6 @@
 use super::forward::{Activations, BlockSaved, LOGIT_ROWS, Model, Pass, pick};
 use super::loss::{cross_entropy, report};
 use super::matmul::Store;
-use super::norm::{self, Normed};
 use super::swiglu;
 use crate::batch::LossRows;
 use crate::layout::LayerOffsets;
@@ -34,7 +33,7 @@ impl Backward {
         saved: &mut Activations,
         gradient: &mut [f32],
     ) -> LossReport {
-        let (d, vocab) = (model.config.d_model, model.config.vocab);
+        let (d, vocab) = (model.config.d_model, model.config.n_outputs());
         let normalizer = rows.normalizer();
         pick(model, &rows.rows, saved);
         saved.losses.resize(rows.len(), 0.0);
@@ -55,10 +54,9 @@ impl Backward {
         self.stream.clear();
         self.stream.resize(saved.output.len(), 0.0);
         let mut d_rows = vec![0.0; self.picked.len()];
-        let gain = model.at(model.offsets.norm, d);
-        let d_gain = &mut gradient[model.offsets.norm..][..d];
-        let normed = Normed { x: &saved.picked, scales: &saved.picked_scales, gain };
-        norm::backward(&mut d_rows, d_gain, &self.picked, normed);
+        let d_norm = &mut gradient[model.offsets.norm..][..model.config.norm_len()];
+        let normed = (saved.picked.as_slice(), saved.picked_scales.as_slice());
+        model.norm(model.offsets.norm).backward(&mut d_rows, d_norm, &self.picked, normed);
         // A row may be asked for twice, so its gradients add.
         for (row, d_row) in rows.rows.iter().zip(d_rows.chunks_exact(d)) {
             let stream = &mut self.stream[*row as usize * d..][..d];
@@ -74,6 +72,12 @@ impl Backward {
         for (layer, block) in model.offsets.layers.iter().zip(&mut saved.blocks).rev() {
             self.mlp(model, layer, block, gradient);
             self.attention(pass, layer, block, gradient);
+        }
+        if let Some(offset) = model.offsets.positions {
+            for (position, d_row) in batch.positions.iter().zip(self.stream.chunks_exact(d)) {
+                let row = &mut gradient[offset + *position as usize * d..][..d];
+                row.iter_mut().zip(d_row).for_each(|(sum, x)| *sum += x);
+            }
         }
         let d_embedding = &mut gradient[model.offsets.embedding..][..model.config.vocab * d];
         for (id, d_row) in batch.tokens.iter().zip(self.stream.chunks_exact(d)) {
@@ -97,9 +101,19 @@ impl Backward {
         );
         let weights = model.at(layer.gate_up, 2 * ff * d);
         gate_up.backward_input(&mut self.narrow, &saved.gate_up, weights, Store::Set);
-        let (gain, d_gain) = (model.at(layer.mlp_norm, d), &mut gradient[layer.mlp_norm..][..d]);
-        let normed = Normed { x: &saved.middle, scales: &saved.mlp_scales, gain };
-        norm::backward(&mut self.stream, d_gain, &self.narrow, normed);
+        self.norm(model, layer.mlp_norm, gradient, (&saved.middle, &saved.mlp_scales));
+    }
+
+    /// Through a norm inside a block: `narrow` is the gradient of its output on the way to the branch, `stream` that of the residual
+    /// stream and afterwards of the norm's input.
+    fn norm(&mut self, model: Model<'_>, offset: usize, gradient: &mut [f32], normed: (&[f32], &[f32])) {
+        if model.is_post_norm() {
+            // The stream went on from the output, so both gradients meet there.
+            self.narrow.iter_mut().zip(&self.stream).for_each(|(sum, x)| *sum += x);
+            self.stream.fill(0.0);
+        }
+        let d_norm = &mut gradient[offset..][..model.config.norm_len()];
+        model.norm(offset).backward(&mut self.stream, d_norm, &self.narrow, normed);
     }
 
     fn attention(&mut self, pass: Pass<'_>, layer: &LayerOffsets, saved: &BlockSaved, gradient: &mut [f32]) {
@@ -118,8 +132,6 @@ impl Backward {
         }
         qkv.backward_weight(&mut gradient[layer.qkv..][..3 * d * d], &self.qkv, &saved.attention_normed);
         qkv.backward_input(&mut self.narrow, &self.qkv, model.at(layer.qkv, 3 * d * d), Store::Set);
-        let (gain, d_gain) = (model.at(layer.attention_norm, d), &mut gradient[layer.attention_norm..][..d]);
-        let normed = Normed { x: &saved.input, scales: &saved.attention_scales, gain };
-        norm::backward(&mut self.stream, d_gain, &self.narrow, normed);
+        self.norm(model, layer.attention_norm, gradient, (&saved.input, &saved.attention_scales));
     }
 }

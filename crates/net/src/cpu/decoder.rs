@@ -75,7 +75,7 @@ impl CpuDecoder {
 
     /// Runs a validated batch; the sessions grow by it.
     fn pass(&mut self, sessions: &mut [Session], batch: &Batch, want: &Want) -> Result<Logits, NetError> {
-        let columns = want.validate(batch.len(), self.config().vocab)?;
+        let columns = want.validate(batch.len(), self.config().n_outputs())?;
         self.rotary.reserve(&batch.positions);
         for (sequence_idx, session) in sessions.iter_mut().enumerate() {
             session.reserve(session.len() + batch.sequence(sequence_idx).len());
@@ -138,8 +138,8 @@ impl Decoder for CpuDecoder {
                 return Err(NetError::SessionUse { session: *id, reason: "it stands twice in one batch" });
             }
         }
-        batch.validate(self.config().vocab, |sequence_idx| lengths[sequence_idx])?;
-        want.validate(batch.len(), self.config().vocab)?;
+        batch.validate_for(self.config(), |sequence_idx| lengths[sequence_idx])?;
+        want.validate(batch.len(), self.config().n_outputs())?;
         let mut taken: Vec<Session> = sessions.iter().filter_map(|id| self.sessions.remove(id)).collect();
         let logits = self.pass(&mut taken, batch, want);
         self.sessions.extend(sessions.iter().copied().zip(taken));
@@ -147,7 +147,7 @@ impl Decoder for CpuDecoder {
     }
 
     fn logits(&mut self, batch: &Batch, want: &Want) -> Result<Logits, NetError> {
-        batch.validate(self.config().vocab, |_| 0)?;
+        batch.validate_for(self.config(), |_| 0)?;
         let mut sessions: Vec<Session> = (0..batch.n_sequences()).map(|_| self.fresh()).collect();
         let logits = self.pass(&mut sessions, batch, want);
         sessions.into_iter().for_each(|session| self.recycle(session));

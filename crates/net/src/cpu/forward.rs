@@ -3,10 +3,11 @@
 use super::attention_layer::{AttentionLayer, AttentionSaved};
 use super::loss::{cross_entropy, report};
 use super::matmul::{Linear, Store};
+use super::norm::Norm;
 use super::rotary::Rotary;
-use super::{norm, swiglu};
+use super::swiglu;
 use crate::batch::{Batch, LossRows};
-use crate::config::TransformerConfig;
+use crate::config::{NormPlacement, TransformerConfig};
 use crate::layout::{LayerOffsets, TransformerOffsets};
 use crate::trainer::LossReport;
 
@@ -41,7 +42,17 @@ impl<'a> Model<'a> {
 
     /// The head.
     pub(crate) fn head(&self) -> Linear {
-        Linear::new(self.config.d_model, self.config.vocab)
+        Linear::new(self.config.d_model, self.config.n_outputs())
+    }
+
+    /// A norm of the residual stream.
+    pub(crate) fn norm(&self, offset: usize) -> Norm<'a> {
+        Norm::new(self.config, self.at(offset, self.config.norm_len()))
+    }
+
+    /// Whether the residual stream goes on from normalized rows.
+    pub(crate) fn is_post_norm(&self) -> bool {
+        self.config.variant.placement == NormPlacement::Post
     }
 }
 
@@ -108,6 +119,9 @@ pub(crate) fn trunk(pass: Pass<'_>, saved: &mut Activations) {
     saved.blocks.resize_with(model.config.n_layers, BlockSaved::default);
     saved.output.resize(n * d, 0.0);
     embed(&mut saved.output, model.at(model.offsets.embedding, model.config.vocab * d), &batch.tokens);
+    if let Some((offset, rows)) = model.offsets.positions.zip(model.config.variant.learned_positions) {
+        add_positions(&mut saved.output, model.at(offset, rows * d), &batch.positions);
+    }
     for (layer, block) in model.offsets.layers.iter().zip(&mut saved.blocks) {
         block.input.clone_from(&saved.output);
         run_block(pass, layer, block, &mut saved.output);
@@ -125,16 +139,31 @@ pub(crate) fn embed(out: &mut [f32], embedding: &[f32], tokens: &[u32]) {
     }
 }
 
+/// Adds rows of the table of learned positions.
+pub(crate) fn add_positions(out: &mut [f32], table: &[f32], positions: &[u32]) {
+    if positions.is_empty() {
+        return;
+    }
+    let d = out.len() / positions.len();
+    for (out, position) in out.chunks_exact_mut(d).zip(positions) {
+        let row = &table[*position as usize * d..(*position as usize + 1) * d];
+        out.iter_mut().zip(row).for_each(|(out, x)| *out += x);
+    }
+}
+
 fn run_block(pass: Pass<'_>, layer: &LayerOffsets, saved: &mut BlockSaved, output: &mut [f32]) {
     let Pass { model, batch, .. } = pass;
-    let (n, d, ff, eps) = (batch.len(), model.config.d_model, model.config.d_ff, model.config.norm_eps);
+    let (n, d, ff) = (batch.len(), model.config.d_model, model.config.d_ff);
     let [qkv, out, gate_up, down] = model.linears();
     saved.attention_normed.resize(n * d, 0.0);
     saved.attention_scales.resize(n, 0.0);
     saved.qkv.resize(n * 3 * d, 0.0);
     saved.attended.resize(n * d, 0.0);
-    let gain = model.at(layer.attention_norm, d);
-    norm::forward(&mut saved.attention_normed, &mut saved.attention_scales, &saved.input, gain, eps);
+    let norm = model.norm(layer.attention_norm);
+    norm.forward(&mut saved.attention_normed, &mut saved.attention_scales, &saved.input);
+    if model.is_post_norm() {
+        output.copy_from_slice(&saved.attention_normed);
+    }
     qkv.forward(&mut saved.qkv, &saved.attention_normed, model.at(layer.qkv, 3 * d * d), Store::Set);
     pass.attention(layer).forward(&mut saved.attended, &mut saved.attention, &saved.qkv);
     out.forward(output, &saved.attended, model.at(layer.output, d * d), Store::Add);
@@ -144,13 +173,10 @@ fn run_block(pass: Pass<'_>, layer: &LayerOffsets, saved: &mut BlockSaved, outpu
     saved.mlp_scales.resize(n, 0.0);
     saved.gate_up.resize(n * 2 * ff, 0.0);
     saved.hidden.resize(n * ff, 0.0);
-    norm::forward(
-        &mut saved.mlp_normed,
-        &mut saved.mlp_scales,
-        &saved.middle,
-        model.at(layer.mlp_norm, d),
-        eps,
-    );
+    model.norm(layer.mlp_norm).forward(&mut saved.mlp_normed, &mut saved.mlp_scales, &saved.middle);
+    if model.is_post_norm() {
+        output.copy_from_slice(&saved.mlp_normed);
+    }
     gate_up.forward(&mut saved.gate_up, &saved.mlp_normed, model.at(layer.gate_up, 2 * ff * d), Store::Set);
     swiglu::forward(&mut saved.hidden, &saved.gate_up, ff);
     down.forward(output, &saved.hidden, model.at(layer.down, d * ff), Store::Add);
@@ -165,13 +191,13 @@ pub(crate) fn pick(model: Model<'_>, rows: &[u32], saved: &mut Activations) {
     }
     saved.picked_normed.resize(rows.len() * d, 0.0);
     saved.picked_scales.resize(rows.len(), 0.0);
-    let (gain, eps) = (model.at(model.offsets.norm, d), model.config.norm_eps);
-    norm::forward(&mut saved.picked_normed, &mut saved.picked_scales, &saved.picked, gain, eps);
+    let norm = model.norm(model.offsets.norm);
+    norm.forward(&mut saved.picked_normed, &mut saved.picked_scales, &saved.picked);
 }
 
 /// Losses of all rows, without gradient. [`trunk`] ran before.
 pub(crate) fn loss(model: Model<'_>, rows: &LossRows, saved: &mut Activations) -> LossReport {
-    let (d, vocab) = (model.config.d_model, model.config.vocab);
+    let (d, vocab) = (model.config.d_model, model.config.n_outputs());
     pick(model, &rows.rows, saved);
     saved.losses.resize(rows.len(), 0.0);
     let head = model.at(model.offsets.head, vocab * d);

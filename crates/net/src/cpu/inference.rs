@@ -6,13 +6,14 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::cached_attention::CachedAttention;
-use super::forward::embed;
+use super::forward::{add_positions, embed};
+use super::norm::Norm;
 use super::packed::{Out, Packed, PackedScratch};
 use super::rotary::Rotary;
 use super::session::Session;
-use super::{norm, swiglu};
+use super::swiglu;
 use crate::batch::Batch;
-use crate::config::TransformerConfig;
+use crate::config::{NormPlacement, TransformerConfig};
 use crate::decoder::{Logits, Precision};
 use crate::error::NetError;
 use crate::layout::{Layout, TransformerOffsets};
@@ -25,6 +26,8 @@ pub(crate) struct Inference {
     config: TransformerConfig,
     /// `[vocab, d]`.
     embedding: Vec<f32>,
+    /// `[learned_positions, d]`, where positions are learned.
+    positions: Option<Vec<f32>>,
     layers: Vec<InferenceLayer>,
     norm: Vec<f32>,
     head: Packed,
@@ -77,28 +80,32 @@ impl Inference {
             return Err(NetError::Length { what: "parameters", expected, got });
         }
         let offsets = TransformerOffsets::new(&config, &layout)?;
-        let (d, ff, vocab) = (config.d_model, config.d_ff, config.vocab);
+        let (d, ff, vocab, norm) = (config.d_model, config.d_ff, config.vocab, config.norm_len());
         let vector = |offset: usize, len: usize| parameters[offset..offset + len].to_vec();
         let matrix = |offset: usize, outputs: usize, inputs: usize| {
             Packed::new(&parameters[offset..offset + outputs * inputs], inputs, outputs, precision)
         };
         let layers = offsets.layers.iter().map(|layer| InferenceLayer {
-            attention_norm: vector(layer.attention_norm, d),
+            attention_norm: vector(layer.attention_norm, norm),
             qkv: matrix(layer.qkv, 3 * d, d),
             qk_gains: layer.q_norm.zip(layer.k_norm).map(|(q, k)| {
                 let head_dim = config.head_dim();
                 (vector(q, head_dim), vector(k, head_dim))
             }),
             output: matrix(layer.output, d, d),
-            mlp_norm: vector(layer.mlp_norm, d),
+            mlp_norm: vector(layer.mlp_norm, norm),
             gate_up: matrix(layer.gate_up, 2 * ff, d),
             down: matrix(layer.down, d, ff),
         });
         Ok(Self {
             layers: layers.collect(),
             embedding: vector(offsets.embedding, vocab * d),
-            norm: vector(offsets.norm, d),
-            head: matrix(offsets.head, vocab, d),
+            positions: offsets
+                .positions
+                .zip(config.variant.learned_positions)
+                .map(|(offset, rows)| vector(offset, rows * d)),
+            norm: vector(offsets.norm, norm),
+            head: matrix(offsets.head, config.n_outputs(), d),
             config,
         })
     }
@@ -132,9 +139,12 @@ impl Inference {
         memory.qkv.resize(n * 3 * d, 0.0);
         memory.attended.resize(n * d, 0.0);
         embed(&mut memory.stream, &self.embedding, &batch.tokens);
+        if let Some(table) = &self.positions {
+            add_positions(&mut memory.stream, table, &batch.positions);
+        }
         let rows = block_rows(n);
         for (layer_idx, layer) in self.layers.iter().enumerate() {
-            let qkv = memory.qkv.par_chunks_mut(rows * 3 * d).zip(memory.stream.par_chunks(rows * d));
+            let qkv = memory.qkv.par_chunks_mut(rows * 3 * d).zip(memory.stream.par_chunks_mut(rows * d));
             each(n, qkv, |(qkv, stream)| self.project(layer, qkv, stream));
             let gains = layer.qk_gains.as_ref().map(|(q, k)| (q.as_slice(), k.as_slice()));
             let attention = CachedAttention { config: &self.config, batch, rotary, gains };
@@ -150,7 +160,7 @@ impl Inference {
         memory.picked.resize(rows.len() * d, 0.0);
         for (row, out) in rows.iter().zip(memory.picked.chunks_exact_mut(d)) {
             let stream = &memory.stream[*row as usize * d..(*row as usize + 1) * d];
-            norm::row(out, stream, &self.norm, self.config.norm_eps);
+            Norm::new(&self.config, &self.norm).row(out, stream);
         }
         if rows.is_empty() || columns.is_empty() {
             return Logits { values: Vec::new(), n_columns: columns.len() };
@@ -174,7 +184,7 @@ impl Inference {
     }
 
     /// First norm and the query-key-value product of a block of rows.
-    fn project(&self, layer: &InferenceLayer, qkv: &mut [f32], stream: &[f32]) {
+    fn project(&self, layer: &InferenceLayer, qkv: &mut [f32], stream: &mut [f32]) {
         with_memory(|own| {
             self.normed(&mut own.normed, stream, &layer.attention_norm);
             let out = Out { data: qkv, first: 0, width: layer.qkv.outputs(), add: false };
@@ -202,11 +212,15 @@ impl Inference {
         });
     }
 
-    fn normed(&self, normed: &mut Vec<f32>, stream: &[f32], gain: &[f32]) {
-        let d = self.config.d_model;
+    /// Normalizes rows of the stream, which goes on from them where the placement says so.
+    fn normed(&self, normed: &mut Vec<f32>, stream: &mut [f32], parameters: &[f32]) {
+        let (d, norm) = (self.config.d_model, Norm::new(&self.config, parameters));
         normed.resize(stream.len(), 0.0);
         for (normed, row) in normed.chunks_exact_mut(d).zip(stream.chunks_exact(d)) {
-            norm::row(normed, row, gain, self.config.norm_eps);
+            norm.row(normed, row);
+        }
+        if self.config.variant.placement == NormPlacement::Post {
+            stream.copy_from_slice(normed);
         }
     }
 }

@@ -75,6 +75,7 @@ mod tests {
             qk_norm: false,
             tied: true,
             init_seed: 0,
+            variant: Default::default(),
         };
         let mut rotary = Rotary::new(&config);
         rotary.reserve(&[3, 11]);

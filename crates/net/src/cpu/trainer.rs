@@ -89,8 +89,8 @@ impl Trainer for CpuTrainer {
     }
 
     fn forward_backward(&mut self, batch: &Batch, rows: &LossRows) -> Result<LossReport, NetError> {
-        batch.validate(self.config.vocab, |_| 0)?;
-        rows.validate(batch.len(), self.config.vocab)?;
+        batch.validate_for(&self.config, |_| 0)?;
+        rows.validate(batch.len(), self.config.n_outputs())?;
         if rows.is_empty() {
             return Ok(LossReport::default());
         }
@@ -135,8 +135,8 @@ impl Trainer for CpuTrainer {
     }
 
     fn evaluate(&mut self, batch: &Batch, rows: &LossRows, weights: Weights) -> Result<LossReport, NetError> {
-        batch.validate(self.config.vocab, |_| 0)?;
-        rows.validate(batch.len(), self.config.vocab)?;
+        batch.validate_for(&self.config, |_| 0)?;
+        rows.validate(batch.len(), self.config.n_outputs())?;
         self.trunk(batch, weights);
         let parameters = weights_of(&self.state, weights);
         let model = Model { config: &self.config, offsets: &self.offsets, parameters };
@@ -145,7 +145,7 @@ impl Trainer for CpuTrainer {
     }
 
     fn logits(&mut self, batch: &Batch, rows: &[u32], weights: Weights) -> Result<Logits, NetError> {
-        batch.validate(self.config.vocab, |_| 0)?;
+        batch.validate_for(&self.config, |_| 0)?;
         if let Some(&row) = rows.iter().find(|row| **row as usize >= batch.len()) {
             return Err(NetError::Row { row, n_tokens: batch.len() });
         }
@@ -153,7 +153,7 @@ impl Trainer for CpuTrainer {
         let parameters = weights_of(&self.state, weights);
         let model = Model { config: &self.config, offsets: &self.offsets, parameters };
         pick(model, rows, &mut self.saved);
-        let vocab = self.config.vocab;
+        let vocab = self.config.n_outputs();
         let mut values = vec![0.0; rows.len() * vocab];
         let head = model.at(self.offsets.head, vocab * self.config.d_model);
         model.head().forward(&mut values, &self.saved.picked_normed, head, Store::Set);

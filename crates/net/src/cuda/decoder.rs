@@ -311,8 +311,8 @@ impl Decoder for CudaDecoder {
                 return Err(NetError::SessionUse { session: *id, reason: "it stands twice in one batch" });
             }
         }
-        batch.validate(self.net.config.vocab, |sequence| lengths[&sessions[sequence]])?;
-        let columns = want.validate(batch.len(), self.net.config.vocab)?;
+        batch.validate_for(&self.net.config, |sequence| lengths[&sessions[sequence]])?;
+        let columns = want.validate(batch.len(), self.net.config.n_outputs())?;
         self.net.device.bind()?;
         let run = || {
             for (sequence, id) in sessions.iter().enumerate() {
@@ -332,8 +332,8 @@ impl Decoder for CudaDecoder {
     }
 
     fn logits(&mut self, batch: &Batch, want: &Want) -> Result<Logits, NetError> {
-        batch.validate(self.net.config.vocab, |_| 0)?;
-        let columns = want.validate(batch.len(), self.net.config.vocab)?;
+        batch.validate_for(&self.net.config, |_| 0)?;
+        let columns = want.validate(batch.len(), self.net.config.n_outputs())?;
         self.net.device.bind()?;
         let fields = self.net.fields.clone();
         let job = self.job(batch);

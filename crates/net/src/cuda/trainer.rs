@@ -255,8 +255,8 @@ impl CudaTrainer {
     }
 
     fn check(&self, batch: &Batch, rows: &LossRows) -> Result<(), NetError> {
-        batch.validate(self.net.config.vocab, |_| 0)?;
-        rows.validate(batch.len(), self.net.config.vocab)?;
+        batch.validate_for(&self.net.config, |_| 0)?;
+        rows.validate(batch.len(), self.net.config.n_outputs())?;
         self.net.device.bind()
     }
 }
@@ -366,7 +366,7 @@ impl Trainer for CudaTrainer {
             normalizer: Some(1.0),
             ..LossRows::default()
         };
-        batch.validate(self.net.config.vocab, |_| 0)?;
+        batch.validate_for(&self.net.config, |_| 0)?;
         if let Some(&row) = rows.iter().find(|row| **row as usize >= batch.len()) {
             return Err(NetError::Row { row, n_tokens: batch.len() });
         }
