@@ -10,13 +10,16 @@ use std::time::Instant;
 
 use mavis_net::cuda::available;
 use mavis_net::cuda::check::{
-    self, Comparison, bench, chain_batch, compile, decoder_against_cpu, evaluations, kernels, learning,
-    random_batch, star_batch, update_against_cpu,
+    self, Comparison, bench, chain_batch, compile, decoder_against_cpu, encoder_against_cpu, evaluations,
+    kernels, learning, predictor_batch, random_batch, star_batch, update_against_cpu,
 };
-use mavis_net::{Algorithm, NetError, OptimizerSettings, TransformerConfig};
+use mavis_net::{
+    Algorithm, Batch, LossRows, NetError, NormKind, NormPlacement, OptimizerSettings, TransformerConfig,
+    Variant,
+};
 
-const CHECKS: usize = 15;
-const BENCHES: usize = 10;
+const CHECKS: usize = 19;
+const BENCHES: usize = 11;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -90,6 +93,25 @@ fn config(
     }
 }
 
+/// The predictors of paper 002: every departure from Llama's layout, and how they may be combined otherwise.
+fn encoders() -> [TransformerConfig; 3] {
+    let variant = |norm, placement, outputs| Variant {
+        norm,
+        placement,
+        learned_positions: Some(79),
+        outputs: Some(outputs),
+    };
+    let shape = |d_model, n_layers, n_heads, variant| TransformerConfig {
+        variant,
+        ..config(d_model, n_layers, n_heads, 2112, (false, false))
+    };
+    [
+        shape(256, 2, 8, variant(NormKind::Layer, NormPlacement::Post, 128)),
+        shape(128, 2, 4, variant(NormKind::Layer, NormPlacement::Pre, 1968)),
+        shape(384, 1, 6, variant(NormKind::Rms, NormPlacement::Post, 16)),
+    ]
+}
+
 fn describe(config: &TransformerConfig) -> String {
     format!(
         "d {} layers {} heads {} (dim {}) ff {} vocab {}{}{}",
@@ -101,7 +123,7 @@ fn describe(config: &TransformerConfig) -> String {
         config.vocab,
         if config.qk_norm { " qk_norm" } else { "" },
         if config.tied { " tied" } else { "" }
-    )
+    ) + &if config.variant.is_llama() { String::new() } else { format!(" {:?}", config.variant) }
 }
 
 /// The shapes that are checked: every width of vectors, head dimension and size of vocabulary the kernels tell apart.
@@ -118,7 +140,7 @@ fn shapes() -> [TransformerConfig; 7] {
 }
 
 fn compiled() -> Result<usize, NetError> {
-    for config in shapes() {
+    for config in shapes().into_iter().chain(encoders()) {
         println!("{}: {}", describe(&config), compile(&config)?);
     }
     Ok(0)
@@ -163,8 +185,43 @@ fn checks(section: usize) -> Result<usize, NetError> {
             let config = &shapes[(section - 12) * 2];
             Ok(show(&format!("decoder against CPU: {}", describe(config)), &decoder_against_cpu(config)?))
         }
-        _ => [Algorithm::AdamW, Algorithm::Muon].into_iter().map(follows).sum(),
+        14 => [Algorithm::AdamW, Algorithm::Muon].into_iter().map(follows).sum(),
+        _ => predictors(section - 15),
     }
+}
+
+/// The encoders: kernels, steps, passes of the decoder, losses of a short run.
+fn predictors(section: usize) -> Result<usize, NetError> {
+    let encoders = encoders();
+    let adam = OptimizerSettings::default();
+    let mut bad = 0;
+    match section {
+        0 => {
+            for config in &encoders {
+                let (batch, rows) = predictor_batch(config, 1024, 5);
+                let title = format!("kernels: {}", describe(config));
+                bad += show(&title, &kernels(config, &batch, &rows)?);
+            }
+        }
+        1 => {
+            for config in &encoders[..2] {
+                let (batch, rows) = predictor_batch(config, 1500, 6);
+                let title = format!("step against CPU: {}", describe(config));
+                bad += show(&title, &update_against_cpu(config, &adam, &batch, &rows)?);
+            }
+        }
+        2 => {
+            for config in &encoders {
+                let title = format!("passes without sessions against CPU: {}", describe(config));
+                bad += show(&title, &encoder_against_cpu(config)?);
+            }
+        }
+        _ => {
+            let small = TransformerConfig { n_layers: 2, d_model: 64, n_heads: 2, ..encoders[0].clone() };
+            bad += compare_losses(&small, &adam, predictor_batch(&small, 2048, 3))?;
+        }
+    }
+    Ok(bad)
 }
 
 /// Whether the losses of a short run follow those on CPU.
@@ -172,8 +229,16 @@ fn follows(algorithm: Algorithm) -> Result<usize, NetError> {
     let small = config(64, 2, 2, 512, (true, false));
     let (batch, rows) = star_batch(2048, small.vocab, 3);
     let optimizer = OptimizerSettings { algorithm, ..OptimizerSettings::default() };
-    let losses = learning(&small, &optimizer, (&batch, &rows), 30)?;
-    println!("\n== losses, GPU and CPU, {algorithm:?}");
+    compare_losses(&small, &optimizer, (batch, rows))
+}
+
+fn compare_losses(
+    config: &TransformerConfig,
+    optimizer: &OptimizerSettings,
+    (batch, rows): (Batch, LossRows),
+) -> Result<usize, NetError> {
+    let losses = learning(config, optimizer, (&batch, &rows), 30)?;
+    println!("\n== losses, GPU and CPU, {}, {:?}", describe(config), optimizer.algorithm);
     for (step, (ours, theirs)) in losses.iter().enumerate().step_by(3) {
         println!("step {step:>3}  {ours:.4}  {theirs:.4}");
     }
@@ -204,16 +269,22 @@ fn times(section: usize) -> Result<(), NetError> {
         }
         return Ok(());
     }
-    let (size, kind) = (section / 3, section % 3);
-    let (name, algorithm) =
-        [("star", Algorithm::AdamW), ("chain", Algorithm::AdamW), ("star", Algorithm::Muon)][kind];
-    let config = &sizes[size];
-    let batches: Vec<_> =
-        (0..4)
-            .map(|seed| {
-                if kind == 1 { chain_batch(n, config.vocab, seed) } else { star_batch(n, config.vocab, seed) }
-            })
-            .collect();
+    let encoder = TransformerConfig { n_layers: 8, d_ff: 1024, ..encoders()[0].clone() };
+    let (size, kind) = if section == 10 { (0, 3) } else { (section / 3, section % 3) };
+    let (name, algorithm) = [
+        ("star", Algorithm::AdamW),
+        ("chain", Algorithm::AdamW),
+        ("star", Algorithm::Muon),
+        ("predictor (the decoder's PyTorch)", Algorithm::AdamW),
+    ][kind];
+    let config = if section == 10 { &encoder } else { &sizes[size] };
+    let batches: Vec<_> = (0..4)
+        .map(|seed| match kind {
+            1 => chain_batch(n, config.vocab, seed),
+            3 => predictor_batch(config, n, seed),
+            _ => star_batch(n, config.vocab, seed),
+        })
+        .collect();
     let optimizer = OptimizerSettings { algorithm, ..OptimizerSettings::default() };
     let report = bench(config, &optimizer, &batches, (n, 150))?;
     let rate = report.n_tokens as f64 / report.step_ms / 1e3;

@@ -28,7 +28,7 @@ pub(super) struct Gradients {
     last: Buffer,
     /// Sum of output times its gradient, `[heads, N]`.
     delta: Buffer,
-    /// Partial sums of gains, `[norms, parts, d]`, and where each norm lies in the flat buffer.
+    /// Partial sums of gains (and biases), `[norms, parts, d or 2 d]`, and where each norm lies in the flat buffer.
     gain_parts: Buffer,
     gain_offsets: Buffer,
     /// The same for query and key gains, `[2 layers, slots, head_dim]`.
@@ -58,7 +58,7 @@ impl Gradients {
             gate_up: half(2 * ff)?,
             last: net.device.zeroed(net.fields.max_rows * d * HALF)?,
             delta: net.device.zeroed(n * config.n_heads * FULL)?,
-            gain_parts: net.device.zeroed(norms.len() * net.n_parts() * d * FULL)?,
+            gain_parts: net.device.zeroed(norms.len() * net.n_parts() * config.norm_len() * FULL)?,
             gain_offsets: net.device.upload(&norms)?,
             head_gain_parts: net.device.zeroed(head_norms.len() * GAIN_SLOTS * config.head_dim() * FULL)?,
             head_gain_offsets: net.device.upload(&head_norms)?,
@@ -77,7 +77,8 @@ impl Gradients {
         extent: Extent,
         accumulate: bool,
     ) -> Result<Vec<Op>, NetError> {
-        let (n, d, ff, vocab) = (extent.n_tokens, net.config.d_model, net.config.d_ff, net.config.vocab);
+        let (n, d, ff, outputs) =
+            (extent.n_tokens, net.config.d_model, net.config.d_ff, net.config.n_outputs());
         let beta = if accumulate { 1.0 } else { 0.0 };
         let data = |net: &mut Network, name, weight, dy: &Buffer, dx: &Buffer, rows, (input, output)| {
             let operands = Operands::plain(side.matrix(weight), dy.address, dx.address);
@@ -89,16 +90,21 @@ impl Gradients {
         };
         let mut ops = Vec::new();
         if !accumulate && !net.config.tied {
-            ops.push(Op::Clear { address: self.gradient(net.offsets.embedding), bytes: vocab * d * FULL });
+            let bytes = net.config.vocab * d * FULL;
+            ops.push(Op::Clear { address: self.gradient(net.offsets.embedding), bytes });
+        }
+        let learned = net.offsets.positions.zip(net.config.variant.learned_positions);
+        if let Some((offset, n_positions)) = learned.filter(|_| !accumulate) {
+            ops.push(Op::Clear { address: self.gradient(offset), bytes: n_positions * d * FULL });
         }
         if net.config.qk_norm {
             ops.push(Op::Clear { address: self.head_gain_parts.address, bytes: self.head_gain_parts.bytes });
         }
         let (rows, head, normed) = (extent.n_rows, net.offsets.head, net.last[1].address);
         let operands = Operands::plain(side.matrix(head), net.logits.address, self.last.address);
-        ops.push(net.device.product("head.dgrad", Shape::data_gradient(rows, d, vocab), operands)?);
+        ops.push(net.device.product("head.dgrad", Shape::data_gradient(rows, d, outputs), operands)?);
         let operands = Operands { beta, ..Operands::plain(normed, net.logits.address, self.gradient(head)) };
-        ops.push(net.device.product("head.wgrad", Shape::weight_gradient(rows, d, vocab), operands)?);
+        ops.push(net.device.product("head.wgrad", Shape::weight_gradient(rows, d, outputs), operands)?);
         ops.push(self.scatter(net, side, n));
         for layer in (0..net.config.n_layers).rev() {
             let at = net.offsets.layers[layer];
@@ -160,7 +166,7 @@ impl Gradients {
     }
 
     fn parts(&self, net: &Network, norm: usize) -> Argument {
-        Address(self.gain_parts.at(norm * net.n_parts() * net.config.d_model, FULL))
+        Address(self.gain_parts.at(norm * net.n_parts() * net.config.norm_len(), FULL))
     }
 
     /// Gradient of a norm inside a block; `x`, gain and reciprocal root mean squares.
@@ -215,17 +221,23 @@ impl Gradients {
         ]
     }
 
-    /// The embedding and the sums of the gains.
+    /// The embedding, learned positions and the sums of the gains.
     fn ends(&self, net: &Network, n: usize, accumulate: bool) -> Vec<Op> {
-        let (d, accumulate) = (net.config.d_model, Int(i32::from(accumulate)));
-        let arguments = vec![
-            net.field(net.fields.tokens),
-            net.field(net.fields.order),
-            Address(self.residual.address),
-            Address(self.gradient(net.offsets.embedding)),
-            Int(n as i32),
-        ];
-        let mut ops = vec![Op::kernel("embed_bwd", n, 8 * 32, 256, arguments)];
+        let accumulate = Int(i32::from(accumulate));
+        let embed = |ids: usize, order: usize, table: usize| {
+            let arguments = vec![
+                net.field(ids),
+                net.field(order),
+                Address(self.residual.address),
+                Address(self.gradient(table)),
+                Int(n as i32),
+            ];
+            Op::kernel("embed_bwd", n, 8 * 32, 256, arguments)
+        };
+        let mut ops = vec![embed(net.fields.tokens, net.fields.order, net.offsets.embedding)];
+        // A position is an id in a table of its own.
+        let learned = net.fields.position_order.zip(net.offsets.positions);
+        ops.extend(learned.map(|(order, table)| embed(net.fields.positions, order, table)));
         let reduce =
             |parts: &Buffer, offsets: &Buffer, n_parts: usize, width: usize, norms: usize| Op::Kernel {
                 name: "gain_reduce",
@@ -242,7 +254,8 @@ impl Gradients {
                 ],
             };
         let layers = net.config.n_layers;
-        ops.push(reduce(&self.gain_parts, &self.gain_offsets, net.n_parts(), d, 2 * layers + 1));
+        let width = net.config.norm_len();
+        ops.push(reduce(&self.gain_parts, &self.gain_offsets, net.n_parts(), width, 2 * layers + 1));
         if net.config.qk_norm {
             let (parts, offsets) = (&self.head_gain_parts, &self.head_gain_offsets);
             ops.push(reduce(parts, offsets, GAIN_SLOTS, net.config.head_dim(), 2 * layers));

@@ -69,7 +69,7 @@ impl CudaDecoder {
         let max_tokens = options.max_tokens.next_multiple_of(512);
         let n_pages = options.cache_tokens.div_ceil(TILE);
         // The list of pages takes the place of the targets.
-        let fields = Fields::new(max_tokens, options.max_rows.max(64), n_pages.max(64));
+        let fields = Fields::new(max_tokens, options.max_rows.max(64), n_pages.max(64), false);
         let net = Network::new(options.device, config, fields, false)?;
         if parameters.len() != net.layout.len() {
             return Err(NetError::Length {

@@ -6,7 +6,7 @@ use super::memory::Buffer;
 use super::op::Argument::{self, Address, Float, Int};
 use super::op::{Op, Operands};
 use super::pack::{Fields, TILE};
-use crate::config::{ConfigError, TransformerConfig};
+use crate::config::{ConfigError, NormPlacement, TransformerConfig};
 use crate::error::NetError;
 use crate::layout::{Layout, TransformerOffsets};
 
@@ -38,7 +38,7 @@ pub(super) struct Network {
     pub(super) branch: Buffer,
     /// Residual stream at the loss rows, its norm and the reciprocal root mean squares: `[R, d]`, `[R, d]`, `[R]`.
     pub(super) last: [Buffer; 3],
-    /// `[R, vocab]`: bf16, f32 in inference.
+    /// `[R, outputs]`: bf16, f32 in inference.
     pub(super) logits: Buffer,
     /// Cross-entropy of each row, `[R]`.
     pub(super) losses: Buffer,
@@ -120,7 +120,7 @@ impl Network {
             .collect::<Result<_, NetError>>()?;
         let rotations = device.upload(&rotation_table(config))?;
         let last = [device.zeroed(r * d * HALF)?, device.zeroed(r * d * HALF)?, device.zeroed(r * FULL)?];
-        let logits = device.zeroed(r * config.vocab * if training { HALF } else { FULL })?;
+        let logits = device.zeroed(r * config.n_outputs() * if training { HALF } else { FULL })?;
         let (block, branch, losses) = (device.zeroed(fields.words * 4)?, half(d)?, device.zeroed(r * FULL)?);
         let config = config.clone();
         Ok(Self {
@@ -174,7 +174,32 @@ impl Network {
         Op::kernel(name, n, 8, 256, arguments)
     }
 
-    /// All blocks; afterwards the last residual stream is `x2` of the last block plus `branch`. `attention` gives the operations between
+    /// What the residual stream goes on from after a norm: its input, or its output.
+    fn stream(&self, input: &Buffer, output: &Buffer) -> Argument {
+        Address(match self.config.variant.placement {
+            NormPlacement::Pre => input.address,
+            NormPlacement::Post => output.address,
+        })
+    }
+
+    /// The first norm, of the embedding.
+    fn embed(&self, side: Side, n: usize, outputs: &[Argument]) -> Op {
+        let inputs = [
+            self.field(self.fields.tokens),
+            Address(side.matrix(self.offsets.embedding)),
+            side.gain(self.offsets.layers[0].attention_norm),
+        ];
+        let arguments = [&inputs[..], outputs].concat();
+        match self.offsets.positions {
+            None => Self::rows_kernel("embed_norm", n, arguments),
+            Some(table) => {
+                let learned = [self.field(self.fields.positions), Address(side.matrix(table))];
+                Self::rows_kernel("embed_positions_norm", n, [&arguments[..], &learned].concat())
+            }
+        }
+    }
+
+    /// All blocks; afterwards the last residual stream is that of the last norm plus `branch`. `attention` gives the operations between
     /// rotated queries and attended values.
     pub(super) fn forward(
         &mut self,
@@ -195,12 +220,11 @@ impl Network {
             let outputs =
                 [Address(b.x1.address), Address(b.normed1.address), Address(b.rstd1.address), count, eps];
             ops.push(if layer == 0 {
-                let table = Address(side.matrix(self.offsets.embedding));
-                let inputs = [self.field(self.fields.tokens), table, side.gain(at.attention_norm)];
-                Self::rows_kernel("embed_norm", n, [&inputs[..], &outputs].concat())
+                self.embed(side, n, &outputs)
             } else {
+                let before = self.layer(layer - 1);
                 let inputs = [
-                    Address(self.layer(layer - 1).x2.address),
+                    self.stream(&before.x2, &before.normed2),
                     Address(self.branch.address),
                     side.gain(at.attention_norm),
                 ];
@@ -231,7 +255,7 @@ impl Network {
             ops.push(forward(self, "out.fwd", at.output, x, y, d, d)?);
             let b = self.layer(layer);
             let arguments = vec![
-                Address(b.x1.address),
+                self.stream(&b.x1, &b.normed1),
                 Address(self.branch.address),
                 side.gain(at.mlp_norm),
                 Address(b.x2.address),
@@ -285,8 +309,9 @@ impl Network {
     /// The last norm at the wanted rows.
     pub(super) fn last_norm(&self, side: Side, extent: Extent) -> Op {
         let [sum, normed, rstd] = &self.last;
+        let before = self.layer(self.config.n_layers - 1);
         let arguments = vec![
-            Address(self.layer(self.config.n_layers - 1).x2.address),
+            self.stream(&before.x2, &before.normed2),
             Address(self.branch.address),
             side.gain(self.offsets.norm),
             self.field(self.fields.rows),
@@ -301,13 +326,14 @@ impl Network {
 
     /// Cross-entropy of the logits at hand, turned into their gradient where asked.
     pub(super) fn cross_entropy(&self, extent: Extent, gradient: bool) -> Op {
-        // Each warp spreads a row's targets over `vocab` floats of shared memory.
-        let warps = (40 * 1024 / (self.config.vocab * FULL)).clamp(1, 4);
+        // Each warp spreads a row's targets over `outputs` floats of shared memory.
+        let outputs = self.config.n_outputs();
+        let warps = (40 * 1024 / (outputs * FULL)).clamp(1, 4);
         Op::Kernel {
             name: "cross_entropy",
             grid: (extent.n_rows.div_ceil(warps).max(1) as u32, 1),
             block: 32 * warps as u32,
-            shared: (warps * self.config.vocab * FULL) as u32,
+            shared: (warps * outputs * FULL) as u32,
             arguments: vec![
                 Address(self.logits.address),
                 self.counts(),
@@ -334,8 +360,8 @@ fn serves(config: &TransformerConfig) -> Result<(), NetError> {
     if ![32, 64, 128].contains(&config.head_dim()) {
         return fail("head dimension", config.head_dim(), "must be 32, 64 or 128 on the GPU");
     }
-    if config.vocab > 16 * 1024 {
-        return fail("vocab", config.vocab, "must be at most 16384 on the GPU");
+    if config.n_outputs() > 16 * 1024 {
+        return fail("outputs (the vocabulary)", config.n_outputs(), "must be at most 16384 on the GPU");
     }
     Ok(())
 }

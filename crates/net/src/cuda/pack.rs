@@ -26,6 +26,8 @@ pub(super) struct Fields {
     pub(super) branch_start: usize,
     /// Token indices sorted by id, for the gradient of the embedding.
     pub(super) order: usize,
+    /// Token indices sorted by position, for the gradient of learned positions.
+    pub(super) position_order: Option<usize>,
     /// First loss row of each token, -1 for none.
     pub(super) first_row: usize,
     /// Four words a tile.
@@ -44,8 +46,8 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// Room for so many tokens, loss rows and target entries.
-    pub(super) fn new(max_tokens: usize, max_rows: usize, max_targets: usize) -> Self {
+    /// Room for so many tokens, loss rows and target entries; `learned` when positions are trained too.
+    pub(super) fn new(max_tokens: usize, max_rows: usize, max_targets: usize, learned: bool) -> Self {
         // Sequences are rarely shorter than 8 tokens; a batch of many that are is refused.
         let max_tiles = max_tokens / TILE + max_tokens / 8 + 2;
         let mut words = 0usize;
@@ -65,6 +67,7 @@ impl Fields {
             prefix_end: take(max_tokens),
             branch_start: take(max_tokens),
             order: take(max_tokens),
+            position_order: learned.then(|| take(max_tokens)),
             first_row: take(max_tokens),
             tiles: take(4 * max_tiles),
             stats: take(4 * max_tiles),
@@ -111,6 +114,9 @@ impl Fields {
         }
         if job.gradient {
             sort_by_id(&batch.tokens, job.n_tokens, &mut block[self.order..self.order + job.n_tokens]);
+            if let Some(at) = self.position_order {
+                sort_by_id(&batch.positions, job.n_tokens, &mut block[at..at + job.n_tokens]);
+            }
         }
         self.link_rows(block, rows, job.n_tokens);
         let n_tiles = self.tile(block, batch, job.n_tokens)?;
@@ -245,7 +251,7 @@ mod tests {
     use super::*;
 
     fn packed(batch: &Batch, rows: &LossRows, n_tokens: usize) -> (Fields, Vec<u32>, Packed) {
-        let fields = Fields::new(256, 64, 128);
+        let fields = Fields::new(256, 64, 128, true);
         let mut block = vec![7; fields.words];
         let job = Job { n_tokens, learning_rate: 0.5, max_positions: 512, gradient: true };
         let packed = fields.pack(&mut block, batch, rows, &job).unwrap();
@@ -281,6 +287,7 @@ mod tests {
         rows.push_hard(1, 1.0, 0, 5);
         let (fields, block, packed) = packed(&batch, &rows, 8);
         assert_eq!(block[fields.order..][..8], [3, 5, 6, 7, 1, 4, 0, 2]);
+        assert_eq!(block[fields.position_order.unwrap()..][..8], [0, 5, 6, 7, 1, 2, 3, 4]);
         let none = u32::MAX;
         assert_eq!(block[fields.first_row..][..8], [none, 2, none, none, 1, none, none, none]);
         assert_eq!(block[fields.next_row..][..3], [none, none, 0]);
@@ -294,7 +301,7 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         let mut batch = Batch::default();
         batch.push_causal(&[1; 300]);
-        let fields = Fields::new(256, 64, 128);
+        let fields = Fields::new(256, 64, 128, false);
         let mut block = vec![0; fields.words];
         let job = Job { n_tokens: 256, learning_rate: 0.0, max_positions: 512, gradient: true };
         let error = fields.pack(&mut block, &batch, &LossRows::default(), &job).unwrap_err();

@@ -4,13 +4,14 @@ use std::ffi::CString;
 
 use cudarc::nvrtc::{result as nvrtc, sys as nvrtc_sys};
 
-use crate::config::TransformerConfig;
+use crate::config::{NormKind, NormPlacement, TransformerConfig};
 use crate::error::NetError;
 
 /// All kernels as one program; the order matters, each file uses those before it.
 const SOURCE: &str = concat!(
     include_str!("kernels/prelude.cu"),
     include_str!("kernels/norm.cu"),
+    include_str!("kernels/encoder.cu"),
     include_str!("kernels/mlp.cu"),
     include_str!("kernels/attention.cu"),
     include_str!("kernels/attention_bwd.cu"),
@@ -19,8 +20,9 @@ const SOURCE: &str = concat!(
 );
 
 /// Entry points of the program.
-pub(super) const KERNELS: [&str; 24] = [
+pub(super) const KERNELS: [&str; 25] = [
     "embed_norm",
+    "embed_positions_norm",
     "add_norm",
     "gather_norm",
     "norm_bwd",
@@ -76,10 +78,12 @@ impl Program {
         for (name, value) in [
             ("D", config.d_model),
             ("FF", config.d_ff),
-            ("V", config.vocab),
+            ("V", config.n_outputs()),
             ("NH", config.n_heads),
             ("HD", config.head_dim()),
             ("QKNORM", usize::from(config.qk_norm)),
+            ("LAYERNORM", usize::from(config.variant.norm == NormKind::Layer)),
+            ("POSTNORM", usize::from(config.variant.placement == NormPlacement::Post)),
         ] {
             options.push(format!("-D{name}={value}"));
         }

@@ -89,8 +89,12 @@ impl CudaTrainer {
     ) -> Result<Self, NetError> {
         let layout = Layout::transformer(&config)?;
         state.validate(&layout)?;
-        let fields =
-            Fields::new(options.max_tokens.next_multiple_of(512), options.max_rows, options.max_targets);
+        let fields = Fields::new(
+            options.max_tokens.next_multiple_of(512),
+            options.max_rows,
+            options.max_targets,
+            config.variant.learned_positions.is_some(),
+        );
         let net = Network::new(options.device, &config, fields, true)?;
         let gradients = Gradients::new(&net)?;
         let mut optimizer = Optimizer::new(&net.device, &layout, optimizer)?;
@@ -171,7 +175,7 @@ impl CudaTrainer {
         let mut ops =
             self.net.forward(side, extent, &|net, layer| vec![net.flat_attention(layer, extent)])?;
         ops.push(self.net.last_norm(side, extent));
-        let (d, vocab) = (self.net.config.d_model, self.net.config.vocab);
+        let (d, vocab) = (self.net.config.d_model, self.net.config.n_outputs());
         let operands = Operands::plain(
             side.matrix(self.net.offsets.head),
             self.net.last[1].address,
@@ -380,7 +384,7 @@ impl Trainer for CudaTrainer {
         self.net.device.run_all(&ops)?;
         // The buffer has room for bf16 at training time; here logits are f32, so half the rows go at once.
         let (d, vocab, chunk) =
-            (self.net.config.d_model, self.net.config.vocab, (self.net.fields.max_rows / 2).max(1));
+            (self.net.config.d_model, self.net.config.n_outputs(), (self.net.fields.max_rows / 2).max(1));
         let head = side.matrix(self.net.offsets.head);
         let mut values = Vec::with_capacity(rows.len() * vocab);
         for begin in (0..rows.len()).step_by(chunk) {

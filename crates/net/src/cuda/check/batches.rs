@@ -4,6 +4,21 @@ use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::batch::{Batch, BatchToken, LossRows};
+use crate::config::TransformerConfig;
+
+/// Inputs like those of the predictors: sequences of the shape's learned context, seen in full, each with one right answer after its last
+/// token. Sequences are added while they fit into `n_tokens`.
+pub fn predictor_batch(config: &TransformerConfig, n_tokens: usize, seed: u64) -> (Batch, LossRows) {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let (mut batch, mut rows) = (Batch::default(), LossRows::default());
+    let len = config.variant.learned_positions.unwrap_or(79);
+    while batch.len() + len <= n_tokens {
+        batch.push_prompted(&ids(&mut random, len, config.vocab), len);
+        let target = random.random_range(0..config.n_outputs() as u32);
+        rows.push_hard(batch.len() as u32 - 1, 1.0, 0, target);
+    }
+    (batch, rows)
+}
 
 /// Sequences like those of `star` examples: a prompt of about 90 tokens seen in full, about 30 branches of one token; loss on the last prompt token
 /// (any branch may follow) and on every branch (a small distribution over 64 ids). Sequences are added while they fit into `n_tokens`.

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::batches::star_batch;
+use super::batches::{predictor_batch, star_batch};
 use super::{Bounds, Comparison, random_batch};
 use crate::batch::Batch;
 use crate::config::TransformerConfig;
@@ -11,6 +11,28 @@ use crate::cuda::decoder::{CudaDecoder, CudaDecoderOptions};
 use crate::decoder::{Decoder, Precision, Want};
 use crate::error::NetError;
 use crate::layout::initial_parameters;
+
+/// Logits of predictors, which have no sessions, in batches of several sizes.
+///
+/// # Errors
+/// When a device fails.
+pub fn encoder_against_cpu(config: &TransformerConfig) -> Result<Vec<Comparison>, NetError> {
+    let parameters: Vec<f32> =
+        initial_parameters(config)?.iter().map(|x| half::bf16::from_f32(x * 2.0).to_f32()).collect();
+    let options = CudaDecoderOptions { max_tokens: 4096, max_rows: 64, cache_tokens: 64, device: 0 };
+    let mut gpu = CudaDecoder::new(config, &parameters, &options)?;
+    let mut cpu = CpuDecoder::new(config.clone(), &parameters, Precision::Exact)?;
+    let bound = Bounds::of(config).logits;
+    let mut comparisons = Vec::new();
+    for n_tokens in [100, 1000, 4000] {
+        let (batch, _) = predictor_batch(config, n_tokens, n_tokens as u64);
+        let want = Want::last(&batch);
+        let expected = cpu.logits(&batch, &want)?.values.into_iter().map(f64::from).collect::<Vec<_>>();
+        let name = format!("encoder, {} sequences", batch.n_sequences());
+        comparisons.push(Comparison::new(name, &gpu.logits(&batch, &want)?.values, &expected, bound));
+    }
+    Ok(comparisons)
+}
 
 /// Logits without sessions; then prompts, branches that are truncated away, a fork, and sequential tokens, all on both.
 ///

@@ -5,6 +5,19 @@ pub(super) fn rstd(x: &[f64], eps: f64) -> f64 {
     1.0 / (x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64 + eps).sqrt()
 }
 
+/// A row less its mean.
+pub(super) fn centered(x: &[f64]) -> Vec<f64> {
+    let mean = x.iter().sum::<f64>() / x.len() as f64;
+    x.iter().map(|x| x - mean).collect()
+}
+
+/// Gradient of a LayerNorm of `x` with the reciprocal standard deviation `r` at hand: `dx`, then gains and biases.
+pub(super) fn layer_norm_gradient(dy: &[f64], x: &[f64], gain: &[f64], r: f64) -> (Vec<f64>, Vec<f64>) {
+    // It is the RMSNorm of the centered row; the gradient of centering is centering.
+    let (dx, dgain) = norm_gradient_with(dy, &centered(x), gain, r);
+    (centered(&dx), dgain.into_iter().chain(dy.iter().copied()).collect())
+}
+
 /// Gradient of `rmsnorm(x) * gain`: `(dx, dgain)`.
 pub(super) fn norm_gradient(dy: &[f64], x: &[f64], gain: &[f64], eps: f64) -> (Vec<f64>, Vec<f64>) {
     let r = rstd(x, eps);

@@ -6,14 +6,16 @@ use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Comparison;
-use super::reference::{Head, norm_gradient, norm_gradient_with, rotate, rstd};
+use super::reference::{
+    Head, centered, layer_norm_gradient, norm_gradient, norm_gradient_with, rotate, rstd,
+};
 use crate::batch::{Batch, LossRows};
-use crate::config::TransformerConfig;
+use crate::config::{NormKind, NormPlacement, TransformerConfig};
 use crate::cuda::network::{GAIN_SLOTS, Network};
 use crate::cuda::op::{Argument, Op, Operands, Turn};
 use crate::cuda::trainer::{CudaOptions, CudaTrainer};
 use crate::error::NetError;
-use crate::layout::initial_parameters;
+use crate::layout::{Layout, initial_parameters};
 use crate::optimizer::{Algorithm, OptimizerSettings};
 use crate::trainer::TrainState;
 
@@ -36,6 +38,10 @@ pub fn kernels(
     parameters
         .iter_mut()
         .for_each(|x| *x = *x * 4.0 + if *x == 1.0 { random.random_range(-3.3..-2.7) } else { 0.0 });
+    for bias in Layout::transformer(config)?.tensors().iter().filter(|tensor| tensor.name.ends_with(".bias"))
+    {
+        parameters[bias.range()].iter_mut().for_each(|x| *x = random.random_range(-0.5..0.5));
+    }
     let optimizer = OptimizerSettings { algorithm: Algorithm::Muon, ..OptimizerSettings::default() };
     let options = CudaOptions::for_tokens(batch.len() + 100);
     let mut trainer = CudaTrainer::new(config.clone(), &optimizer, &TrainState::new(parameters), &options)?;
@@ -80,7 +86,9 @@ impl Shadow<'_> {
             Op::Kernel { name, grid, arguments, .. } => {
                 let a = Arguments { net: self.net, list: arguments };
                 match *name {
-                    "embed_norm" | "add_norm" | "gather_norm" => self.norm(op, name, &a),
+                    "embed_norm" | "embed_positions_norm" | "add_norm" | "gather_norm" => {
+                        self.norm(op, name, &a)
+                    }
                     "norm_bwd" | "scatter_norm_bwd" => self.norm_bwd(op, name, &a, grid.0 as usize),
                     "gain_reduce" => self.gain_reduce(op, &a, *grid),
                     "embed_bwd" => self.embed_bwd(op, &a),
@@ -148,28 +156,37 @@ impl Shadow<'_> {
     fn norm(&self, op: &Op, name: &str, a: &Arguments<'_>) -> Result<Vec<Comparison>, NetError> {
         let d = self.d();
         let gather = name == "gather_norm";
-        let (gain, counts) = (a.full(2, d)?, a.counts()?);
+        let is_layer = self.net.config.variant.norm == NormKind::Layer;
+        let (parameters, counts) = (a.full(2, self.net.config.norm_len())?, a.counts()?);
         let (n, eps, out) =
             if gather { (counts[1] as usize, a.float(8), 5) } else { (a.int(6), a.float(7), 3) };
         let n_in = if gather { self.net.fields.max_tokens } else { n };
-        let mut sum: Vec<f64> = if name == "embed_norm" {
-            let (tokens, table) = (a.ints(0, n)?, a.half(1, self.net.config.vocab * d)?);
-            tokens.iter().flat_map(|t| table[*t as usize * d..][..d].to_vec()).collect()
+        let rows = |ids: &[i32], table: &[f64]| -> Vec<f64> {
+            ids.iter().flat_map(|id| table[*id as usize * d..][..d].to_vec()).collect()
+        };
+        let mut sum: Vec<f64> = if name.starts_with("embed") {
+            let mut sum = rows(&a.ints(0, n)?, &a.half(1, self.net.config.vocab * d)?);
+            if let Some(n_positions) = self.net.config.variant.learned_positions {
+                let learned = rows(&a.ints(8, n)?, &a.half(9, n_positions * d)?);
+                sum.iter_mut().zip(&learned).for_each(|(sum, x)| *sum += x);
+            }
+            sum
         } else {
             let (x, y) = (a.half(0, n_in * d)?, a.half(1, n_in * d)?);
             x.iter().zip(&y).map(|(x, y)| x + y).collect()
         };
         if gather {
-            sum = a.ints(3, n)?.iter().flat_map(|t| sum[*t as usize * d..][..d].to_vec()).collect();
+            sum = rows(&a.ints(3, n)?, &sum);
         }
         self.net.device.run(op)?;
         let got = a.half(out, n * d)?;
         let mut comparisons = vec![Comparison::new(format!("{name} sum"), &narrow(got.clone()), &sum, 2e-3)];
-        let scale: Vec<f64> = got.chunks(d).map(|row| rstd(row, eps)).collect();
-        let normed: Vec<f64> = got
-            .chunks(d)
-            .zip(&scale)
-            .flat_map(|(row, r)| row.iter().zip(&gain).map(|(x, w)| x * r * w).collect::<Vec<_>>())
+        let input: Vec<Vec<f64>> =
+            got.chunks(d).map(|row| if is_layer { centered(row) } else { row.to_vec() }).collect();
+        let scale: Vec<f64> = input.iter().map(|row| rstd(row, eps)).collect();
+        let bias = |c: usize| if is_layer { parameters[d + c] } else { 0.0 };
+        let normed: Vec<f64> = (input.iter().zip(&scale))
+            .flat_map(|(row, r)| (0..d).map(|c| row[c] * r * parameters[c] + bias(c)).collect::<Vec<_>>())
             .collect();
         comparisons.push(Comparison::new(
             format!("{name} out"),
@@ -194,8 +211,14 @@ impl Shadow<'_> {
         let n_rows = if scatter { a.counts()?[1] as usize } else { n };
         let (dy, x, gain, r) =
             (a.half(0, n_rows * d)?, a.half(1, n_rows * d)?, a.full(2, d)?, a.full(3, n_rows)?);
+        let variant = &self.net.config.variant;
         let mut dres = if scatter { vec![0.0; n * d] } else { a.half(res, n * d)? };
-        let mut dgain = vec![0.0; d];
+        let width = self.net.config.norm_len();
+        let mut dgain = vec![0.0; width];
+        let mut dy = dy;
+        if variant.placement == NormPlacement::Post && !scatter {
+            dy.iter_mut().zip(&mut dres).for_each(|(dy, dres)| *dy += std::mem::take(dres));
+        }
         let tokens: Vec<usize> = if scatter {
             let rows = self.net.field(self.net.fields.rows);
             let Argument::Address(rows) = rows else { return Ok(Vec::new()) };
@@ -205,13 +228,17 @@ impl Shadow<'_> {
         };
         for (row, token) in tokens.into_iter().enumerate() {
             let range = row * d..(row + 1) * d;
-            let (dx, dw) = norm_gradient_with(&dy[range.clone()], &x[range], &gain, r[row]);
+            let (dx, dw) = match variant.norm {
+                NormKind::Rms => norm_gradient_with(&dy[range.clone()], &x[range], &gain, r[row]),
+                NormKind::Layer => layer_norm_gradient(&dy[range.clone()], &x[range], &gain, r[row]),
+            };
             dres[token * d..][..d].iter_mut().zip(&dx).for_each(|(a, b)| *a += b);
             dgain.iter_mut().zip(&dw).for_each(|(a, b)| *a += b);
         }
         self.net.device.run(op)?;
-        let part = a.full(res + 1, parts * d)?;
-        let sums: Vec<f32> = (0..d).map(|c| part.iter().skip(c).step_by(d).sum::<f64>() as f32).collect();
+        let part = a.full(res + 1, parts * width)?;
+        let sums: Vec<f32> =
+            (0..width).map(|c| part.iter().skip(c).step_by(width).sum::<f64>() as f32).collect();
         Ok(vec![
             Comparison::new(format!("{name} dx"), &narrow(a.half(res, n * d)?), &dres, HALF_TOLERANCE),
             Comparison::new(format!("{name} dgain"), &sums, &dgain, 1e-4),
@@ -235,7 +262,13 @@ impl Shadow<'_> {
     }
 
     fn embed_bwd(&self, op: &Op, a: &Arguments<'_>) -> Result<Vec<Comparison>, NetError> {
-        let (d, n, vocab) = (self.d(), a.int(4), self.net.config.vocab);
+        let (d, n) = (self.d(), a.int(4));
+        // The same kernel sums the gradient of learned positions, whose table is shorter.
+        let of_positions = self.net.fields.position_order.is_some_and(
+            |at| matches!(self.net.field(at), Argument::Address(address) if address == a.address(1)),
+        );
+        let config = &self.net.config;
+        let vocab = config.variant.learned_positions.filter(|_| of_positions).unwrap_or(config.vocab);
         let (tokens, dx) = (a.ints(0, n)?, a.half(2, n * d)?);
         let mut table = a.full(3, vocab * d)?;
         for (token, row) in tokens.iter().zip(dx.chunks(d)) {
@@ -451,7 +484,7 @@ impl Shadow<'_> {
     }
 
     fn cross_entropy(&self, op: &Op, a: &Arguments<'_>) -> Result<Vec<Comparison>, NetError> {
-        let (vocab, n) = (self.net.config.vocab, a.int(6));
+        let (vocab, n) = (self.net.config.n_outputs(), a.int(6));
         let counts = a.counts()?;
         let (n_rows, scale) = (counts[1] as usize, f64::from(f32::from_bits(counts[4] as u32)));
         let mut logits = a.half(0, n * vocab)?;

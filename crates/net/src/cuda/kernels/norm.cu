@@ -1,4 +1,6 @@
-// Residual addition, RMSNorm and embedding: one warp a row, NV vectors of W columns a lane.
+// Residual addition, norm and embedding: one warp a row, NV vectors of W columns a lane. The norm is an RMSNorm, or with
+// LAYERNORM a LayerNorm, whose biases follow its gains: NP parameters in all.
+#define NP (D * (1 + LAYERNORM))
 #if D % 256 == 0
 #define W 8
 #elif D % 128 == 0
@@ -35,10 +37,27 @@ __device__ __forceinline__ void load_gain(const float* p, int lane, float a[NV][
         }
 }
 
-// Normalizes a row held in registers and stores it; returns the reciprocal root mean square.
+// Shifts a row to mean zero.
+__device__ __forceinline__ void center_row(float a[NV][W]) {
+    float s = 0.f;
+#pragma unroll
+    for (int i = 0; i < NV; i++)
+#pragma unroll
+        for (int k = 0; k < W; k++) s += a[i][k];
+    s = warp_sum(s) * (1.f / D);
+#pragma unroll
+    for (int i = 0; i < NV; i++)
+#pragma unroll
+        for (int k = 0; k < W; k++) a[i][k] -= s;
+}
+
+// Normalizes a row held in registers (which a LayerNorm shifts) and stores it; returns the reciprocal root mean square.
 __device__ __forceinline__ float normalize_row(float a[NV][W], const float* gain, bf16* out, float eps, int lane) {
     float s = 0.f, w[NV][W];
     load_gain(gain, lane, w);
+#if LAYERNORM
+    center_row(a);
+#endif
 #pragma unroll
     for (int i = 0; i < NV; i++)
 #pragma unroll
@@ -48,6 +67,14 @@ __device__ __forceinline__ float normalize_row(float a[NV][W], const float* gain
     for (int i = 0; i < NV; i++)
 #pragma unroll
         for (int k = 0; k < W; k++) w[i][k] *= a[i][k] * r;
+#if LAYERNORM
+    float b[NV][W];
+    load_gain(gain + D, lane, b);
+#pragma unroll
+    for (int i = 0; i < NV; i++)
+#pragma unroll
+        for (int k = 0; k < W; k++) w[i][k] += b[i][k];
+#endif
     store_row(out, lane, w);
     return r;
 }
@@ -106,29 +133,44 @@ KERNEL gather_norm(const bf16* x, const bf16* y, const float* gain, const int* r
     if (lane == 0) rstd[row] = r;
 }
 
-// Gradient of one normalized row, added to d; the gain's gradient goes to acc.
-__device__ __forceinline__ void norm_grad(const bf16* dy, const bf16* x, const float w[NV][W], float r, float d[NV][W],
-                                          float acc[NV][W], int lane) {
-    float g[NV][W], h[NV][W], s = 0.f;
-    load_row(dy, lane, g);
+// Sums of the gradients of a norm's parameters over the rows of a warp.
+struct Sums {
+    float gain[NV][W];
+#if LAYERNORM
+    float bias[NV][W];
+#endif
+};
+// Gradient of one normalized row, whose output's gradient is g, added to d; the parameters' gradients go to acc.
+__device__ __forceinline__ void norm_grad(float g[NV][W], const bf16* x, const float w[NV][W], float r, float d[NV][W], Sums& acc,
+                                          int lane) {
+    float h[NV][W], s = 0.f;
     load_row(x, lane, h);
+#if LAYERNORM
+    center_row(h);
+#endif
 #pragma unroll
     for (int i = 0; i < NV; i++)
 #pragma unroll
         for (int k = 0; k < W; k++) {
             h[i][k] *= r;
-            acc[i][k] += g[i][k] * h[i][k];
+            acc.gain[i][k] += g[i][k] * h[i][k];
+#if LAYERNORM
+            acc.bias[i][k] += g[i][k];
+#endif
             g[i][k] *= w[i][k];
             s += g[i][k] * h[i][k];
         }
     s = warp_sum(s) * (1.f / D);
+#if LAYERNORM
+    center_row(g);
+#endif
 #pragma unroll
     for (int i = 0; i < NV; i++)
 #pragma unroll
         for (int k = 0; k < W; k++) d[i][k] += (g[i][k] - h[i][k] * s) * r;
 }
-// Sums acc over the 8 warps of the block into part[block][D].
-__device__ __forceinline__ void gain_part(float acc[NV][W], float* part, int lane) {
+// Sums acc over the 8 warps of the block into part[D].
+__device__ __forceinline__ void sum_warps(float acc[NV][W], float* part, int lane) {
     __shared__ float sm[8][D];
     int wid = threadIdx.x >> 5;
 #pragma unroll
@@ -140,23 +182,44 @@ __device__ __forceinline__ void gain_part(float acc[NV][W], float* part, int lan
         float t = 0.f;
 #pragma unroll
         for (int i = 0; i < 8; i++) t += sm[i][c];
-        part[(size_t)blockIdx.x * D + c] = t;
+        part[c] = t;
     }
 }
+// The same for all parameters of a norm, into part[block][NP].
+__device__ __forceinline__ void norm_part(Sums& acc, float* part, int lane) {
+    part += (size_t)blockIdx.x * NP;
+    sum_warps(acc.gain, part, lane);
+#if LAYERNORM
+    __syncthreads();
+    sum_warps(acc.bias, part + D, lane);
+#endif
+}
 
-// dres += gradient through the norm, in place; blocks of 256 threads, any number of them.
+// dres += gradient through the norm, in place; blocks of 256 threads, any number of them. With POSTNORM the residual stream
+// went on from the norm's output, so dres belongs to the output's gradient first.
 KERNEL norm_bwd(const bf16* dy, const bf16* x, const float* gain, const float* rstd, bf16* dres, float* part, int n) {
     int lane = threadIdx.x & 31, wid = threadIdx.x >> 5;
-    float w[NV][W], acc[NV][W] = {};
+    float w[NV][W];
+    Sums acc = {};
     load_gain(gain, lane, w);
     for (int row = blockIdx.x * 8 + wid; row < n; row += gridDim.x * 8) {
         size_t o = (size_t)row * D;
-        float d[NV][W];
+        float d[NV][W], g[NV][W];
         load_row(dres + o, lane, d);
-        norm_grad(dy + o, x + o, w, rstd[row], d, acc, lane);
+        load_row(dy + o, lane, g);
+#if POSTNORM
+#pragma unroll
+        for (int i = 0; i < NV; i++)
+#pragma unroll
+            for (int k = 0; k < W; k++) {
+                g[i][k] += d[i][k];
+                d[i][k] = 0.f;
+            }
+#endif
+        norm_grad(g, x + o, w, rstd[row], d, acc, lane);
         store_row(dres + o, lane, d);
     }
-    gain_part(acc, part, lane);
+    norm_part(acc, part, lane);
 }
 
 // The start of the backward pass: dres of every token, zero where a token has no row in the loss. The rows of a token
@@ -164,15 +227,19 @@ KERNEL norm_bwd(const bf16* dy, const bf16* x, const float* gain, const float* r
 KERNEL scatter_norm_bwd(const bf16* dy, const bf16* x, const float* gain, const float* rstd, const int* first, const int* next,
                         bf16* dres, float* part, int n) {
     int lane = threadIdx.x & 31, wid = threadIdx.x >> 5;
-    float w[NV][W], acc[NV][W] = {};
+    float w[NV][W];
+    Sums acc = {};
     load_gain(gain, lane, w);
     for (int token = blockIdx.x * 8 + wid; token < n; token += gridDim.x * 8) {
         float d[NV][W] = {};
-        for (int row = first[token]; row >= 0; row = next[row])
-            norm_grad(dy + (size_t)row * D, x + (size_t)row * D, w, rstd[row], d, acc, lane);
+        for (int row = first[token]; row >= 0; row = next[row]) {
+            float g[NV][W];
+            load_row(dy + (size_t)row * D, lane, g);
+            norm_grad(g, x + (size_t)row * D, w, rstd[row], d, acc, lane);
+        }
         store_row(dres + (size_t)token * D, lane, d);
     }
-    gain_part(acc, part, lane);
+    norm_part(acc, part, lane);
 }
 
 // Gain gradients of many norms at once: grid (width / 32, norms), blocks of 1024; part is [norms][n_parts][width]. Adds to

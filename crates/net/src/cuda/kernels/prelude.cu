@@ -1,5 +1,5 @@
 // Shared by all kernels. Shapes are macros set when the program is compiled for a network: D (width), FF, V, NH, HD,
-// QKNORM (0 or 1). No toolkit header is included, so that NVRTC needs no include path.
+// QKNORM, LAYERNORM, POSTNORM (0 or 1). No toolkit header is included, so that NVRTC needs no include path.
 typedef unsigned short bf16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
