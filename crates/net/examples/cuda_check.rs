@@ -1,7 +1,7 @@
 //! Checks the CUDA implementation against the CPU's where a GPU is, and times it.
 //!
 //! `cuda_check` runs all checks (exit code 2 when one fails), `cuda_check --bench` times training steps and evaluations; `--section N` runs one
-//! section of either, `--compile` only compiles the kernels. Each section is a process of its own, since a kernel that fails
+//! section of either, `--count` says how many there are, `--compile` only compiles the kernels. Each section is a process of its own, since a kernel that fails
 //! leaves the GPU unusable for the rest of its process.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints a table")]
 
@@ -10,16 +10,17 @@ use std::time::Instant;
 
 use mavis_net::cuda::available;
 use mavis_net::cuda::check::{
-    self, Comparison, bench, chain_batch, compile, decoder_against_cpu, encoder_against_cpu, evaluations,
-    kernels, learning, predictor_batch, random_batch, star_batch, update_against_cpu,
+    self, Comparison, bench, chain_batch, compile, compile_conv, conv_against_cpu, conv_bench, conv_shapes,
+    decoder_against_cpu, encoder_against_cpu, evaluations, kernels, learning, predictor_batch, random_batch,
+    star_batch, update_against_cpu,
 };
 use mavis_net::{
-    Algorithm, Batch, LossRows, NetError, NormKind, NormPlacement, OptimizerSettings, TransformerConfig,
-    Variant,
+    Algorithm, Batch, ConvLayer, ConvLoss, ConvNetConfig, LossRows, NetError, NormKind, NormPlacement,
+    OptimizerSettings, TransformerConfig, Variant,
 };
 
-const CHECKS: usize = 19;
-const BENCHES: usize = 11;
+const CHECKS: usize = 20;
+const BENCHES: usize = 12;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -28,11 +29,16 @@ fn main() -> ExitCode {
     let section =
         section.and_then(|at| arguments.get(at + 1)).and_then(|number| number.parse::<usize>().ok());
     let timing = has("--bench");
+    let count = if timing { BENCHES } else { CHECKS };
     let outcome = match section {
+        _ if has("--count") => {
+            println!("{count}");
+            Ok(0)
+        }
         _ if has("--compile") => compiled(),
         Some(section) if timing => times(section).map(|()| 0),
         Some(section) => checks(section),
-        None => available().map(|()| all(timing)),
+        None => available().map(|()| all(timing, count)),
     };
     match outcome {
         Ok(0) => ExitCode::SUCCESS,
@@ -45,10 +51,10 @@ fn main() -> ExitCode {
 }
 
 /// Runs every section in a process of its own; counts those that fail.
-fn all(timing: bool) -> usize {
+fn all(timing: bool, count: usize) -> usize {
     let begin = Instant::now();
     let mut bad = 0;
-    for section in 0..if timing { BENCHES } else { CHECKS } {
+    for section in 0..count {
         let mut command = match std::env::current_exe() {
             Ok(program) => Command::new(program),
             Err(error) => {
@@ -143,6 +149,7 @@ fn compiled() -> Result<usize, NetError> {
     for config in shapes().into_iter().chain(encoders()) {
         println!("{}: {}", describe(&config), compile(&config)?);
     }
+    println!("small nets: {}", compile_conv()?);
     Ok(0)
 }
 
@@ -186,7 +193,13 @@ fn checks(section: usize) -> Result<usize, NetError> {
             Ok(show(&format!("decoder against CPU: {}", describe(config)), &decoder_against_cpu(config)?))
         }
         14 => [Algorithm::AdamW, Algorithm::Muon].into_iter().map(follows).sum(),
-        _ => predictors(section - 15),
+        15..=18 => predictors(section - 15),
+        _ => conv_shapes()
+            .into_iter()
+            .map(|(name, config, loss)| {
+                Ok(show(&format!("small net against CPU: {name}"), &conv_against_cpu(&config, loss)?))
+            })
+            .sum(),
     }
 }
 
@@ -259,15 +272,19 @@ fn times(section: usize) -> Result<(), NetError> {
         config(512, 12, 8, 2304, (false, false)),
     ];
     if section == 9 {
-        for n in [1, 16, 64, 256, 512] {
-            let (rate, tokens) = evaluations(&sizes[0], n, if n < 64 { 200 } else { 50 })?;
-            let shape = describe(&sizes[0]);
+        let batches = [(0, 1), (0, 16), (0, 64), (0, 256), (0, 512), (1, 256), (2, 256)];
+        for (size, n) in batches {
+            let (rate, tokens) = evaluations(&sizes[size], n, if n < 64 { 200 } else { 50 })?;
+            let shape = describe(&sizes[size]);
             println!(
                 "evaluations by fan-out, {shape}, batch {n}: {rate:.0} a second, {:.2} M tokens/s",
                 tokens / 1e6
             );
         }
         return Ok(());
+    }
+    if section == 11 {
+        return [64, 1024, 8192].into_iter().try_for_each(small_net);
     }
     let encoder = TransformerConfig { n_layers: 8, d_ff: 1024, ..encoders()[0].clone() };
     let (size, kind) = if section == 10 { (0, 3) } else { (section / 3, section % 3) };
@@ -310,5 +327,26 @@ fn times(section: usize) -> Result<(), NetError> {
     for (name, launches, ms) in report.parts.iter().filter(|part| part.2 > 0.004) {
         println!("  {name:<18} x{launches:<3} {ms:8.3} ms  {:8.1} us each", ms * 1e3 / *launches as f64);
     }
+    Ok(())
+}
+
+/// Boards a second of a net of paper 004's kind: four convolutions and two dense layers over Connect Four.
+fn small_net(n: usize) -> Result<(), NetError> {
+    let leaky = ConvLayer::LeakyRelu { slope: 0.01 };
+    let mut layers: Vec<ConvLayer> =
+        [64; 4].into_iter().flat_map(|channels| [ConvLayer::Conv3x3 { channels }, leaky]).collect();
+    layers.extend([ConvLayer::Dense { outputs: 64 }, leaky, ConvLayer::Dense { outputs: 7 }]);
+    let config = ConvNetConfig { input: [6, 7, 4], layers, init_seed: 1 };
+    let report = conv_bench(&config, ConvLoss::CrossEntropy, n)?;
+    println!(
+        "small conv net, {} parameters, batch {n}: {:.0} boards/s predicted ({:.1} TFLOP/s), {:.0} trained on ({:.1} TFLOP/s); CPU {:.0} and {:.0}",
+        report.n_parameters,
+        report.predicted,
+        report.predicted * report.flops * 1e-12,
+        report.trained,
+        3.0 * report.trained * report.flops * 1e-12,
+        report.cpu_predicted,
+        report.cpu_trained
+    );
     Ok(())
 }

@@ -13,6 +13,8 @@ use crate::error::NetError;
 mod backward;
 mod blas;
 pub mod check;
+mod conv_net;
+mod conv_pass;
 mod decoder;
 mod device;
 mod memory;
@@ -24,6 +26,7 @@ mod pages;
 mod program;
 mod trainer;
 
+pub use conv_net::CudaConvNet;
 pub use decoder::{CudaDecoder, CudaDecoderOptions};
 pub use trainer::{CudaOptions, CudaTrainer};
 

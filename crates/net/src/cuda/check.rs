@@ -5,6 +5,7 @@
 
 mod batches;
 mod bench;
+mod conv;
 mod decode;
 mod reference;
 mod shadow;
@@ -13,12 +14,13 @@ mod step;
 use std::fmt;
 
 use super::device::Device;
-use super::program::Program;
+use super::program::{Kernels, Program};
 use crate::config::TransformerConfig;
 use crate::error::NetError;
 
 pub use batches::{chain_batch, predictor_batch, random_batch, star_batch};
 pub use bench::{BenchReport, bench};
+pub use conv::{ConvBench, conv_against_cpu, conv_bench, conv_shapes};
 pub use decode::{decoder_against_cpu, encoder_against_cpu, evaluations};
 pub use shadow::kernels;
 pub use step::{learning, update_against_cpu};
@@ -28,7 +30,16 @@ pub use step::{learning, update_against_cpu};
 /// # Errors
 /// When NVRTC is missing or refuses the kernels.
 pub fn compile(config: &TransformerConfig) -> Result<String, NetError> {
-    let program = Program::compile(config, (9, 0))?;
+    let program = Program::compile(&Kernels::transformer(config), (9, 0))?;
+    Ok(format!("{} bytes, spills: {:?}", program.image.len(), program.spills()))
+}
+
+/// Compiles the kernels of small nets as [`compile`] does those of a transformer.
+///
+/// # Errors
+/// When NVRTC is missing or refuses the kernels.
+pub fn compile_conv() -> Result<String, NetError> {
+    let program = Program::compile(&Kernels::conv(), (9, 0))?;
     Ok(format!("{} bytes, spills: {:?}", program.image.len(), program.spills()))
 }
 
@@ -37,7 +48,7 @@ pub fn compile(config: &TransformerConfig) -> Result<String, NetError> {
 /// # Errors
 /// When a library or the GPU is missing.
 pub fn describe(config: &TransformerConfig) -> Result<String, NetError> {
-    Ok(Device::open(0, config)?.description)
+    Ok(Device::open(0, &Kernels::transformer(config))?.description)
 }
 
 /// How far whole passes may be from the CPU's, which keep everything in f32: one and a half times what rounding to bf16 alone does. That was

@@ -11,8 +11,7 @@ use cudarc::nvrtc::Ptx;
 use super::blas::Blas;
 use super::memory::{Buffer, Pinned};
 use super::op::{Argument, Op};
-use super::program::{KERNELS, Program};
-use crate::config::TransformerConfig;
+use super::program::{Kernels, Program};
 use crate::error::NetError;
 
 /// Turns an error of the driver into ours.
@@ -41,8 +40,8 @@ pub(super) struct Device {
 unsafe impl Send for Device {}
 
 impl Device {
-    /// Opens GPU `ordinal` and compiles the kernels for a network.
-    pub(super) fn open(ordinal: usize, config: &TransformerConfig) -> Result<Self, NetError> {
+    /// Opens GPU `ordinal` and compiles the kernels of a network.
+    pub(super) fn open(ordinal: usize, kernels: &Kernels) -> Result<Self, NetError> {
         super::available()?;
         let context = CudaContext::new(ordinal).map_err(failed("opening the GPU"))?;
         // SAFETY: all buffers are plain allocations ordered by our own events, so cudarc's tracking has nothing to protect, and its
@@ -59,13 +58,13 @@ impl Device {
                 capability.1
             )));
         }
-        let program = Program::compile(config, capability)?;
+        let program = Program::compile(kernels, capability)?;
         let (spills, size) = (program.spills(), program.image.len());
         let module =
             context.load_module(Ptx::from_binary(program.image)).map_err(failed("loading the kernels"))?;
         let mut functions = HashMap::new();
         let mut registers = String::new();
-        for name in KERNELS {
+        for &name in kernels.names {
             let function = module
                 .load_function(name)
                 .map_err(|error| NetError::Device(format!("kernel {name}: {error:?}")))?;

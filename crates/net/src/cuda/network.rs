@@ -6,6 +6,7 @@ use super::memory::Buffer;
 use super::op::Argument::{self, Address, Float, Int};
 use super::op::{Op, Operands};
 use super::pack::{Fields, TILE};
+use super::program::Kernels;
 use crate::config::{ConfigError, NormPlacement, TransformerConfig};
 use crate::error::NetError;
 use crate::layout::{Layout, TransformerOffsets};
@@ -97,7 +98,7 @@ impl Network {
         serves(config)?;
         let layout = Layout::transformer(config)?;
         let offsets = TransformerOffsets::new(config, &layout)?;
-        let device = Device::open(ordinal, config)?;
+        let device = Device::open(ordinal, &Kernels::transformer(config))?;
         let (n, r, d, ff) = (fields.max_tokens, fields.max_rows, config.d_model, config.d_ff);
         let half = |columns: usize| device.zeroed(n * columns * HALF);
         let layers = (0..if training { config.n_layers } else { 1 })

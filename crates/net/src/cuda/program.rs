@@ -1,4 +1,4 @@
-//! Compiling the kernels for a network's shape.
+//! Compiling the kernels of a network for its shape.
 
 use std::ffi::CString;
 
@@ -7,8 +7,39 @@ use cudarc::nvrtc::{result as nvrtc, sys as nvrtc_sys};
 use crate::config::{NormKind, NormPlacement, TransformerConfig};
 use crate::error::NetError;
 
-/// All kernels as one program; the order matters, each file uses those before it.
-const SOURCE: &str = concat!(
+/// What is compiled for one kind of network.
+pub(super) struct Kernels {
+    source: &'static str,
+    /// Entry points.
+    pub(super) names: &'static [&'static str],
+    /// Macros of the shape.
+    shape: Vec<(&'static str, usize)>,
+}
+
+impl Kernels {
+    /// Those of a transformer, compiled for its shape.
+    pub(super) fn transformer(config: &TransformerConfig) -> Self {
+        let shape = vec![
+            ("D", config.d_model),
+            ("FF", config.d_ff),
+            ("V", config.n_outputs()),
+            ("NH", config.n_heads),
+            ("HD", config.head_dim()),
+            ("QKNORM", usize::from(config.qk_norm)),
+            ("LAYERNORM", usize::from(config.variant.norm == NormKind::Layer)),
+            ("POSTNORM", usize::from(config.variant.placement == NormPlacement::Post)),
+        ];
+        Self { source: TRANSFORMER, names: &TRANSFORMER_KERNELS, shape }
+    }
+
+    /// Those of small nets over boards, which take their shapes as arguments.
+    pub(super) fn conv() -> Self {
+        Self { source: CONV, names: &CONV_KERNELS, shape: Vec::new() }
+    }
+}
+
+/// All kernels of a transformer as one program; the order matters, each file uses those before it.
+const TRANSFORMER: &str = concat!(
     include_str!("kernels/prelude.cu"),
     include_str!("kernels/norm.cu"),
     include_str!("kernels/encoder.cu"),
@@ -19,8 +50,33 @@ const SOURCE: &str = concat!(
     include_str!("kernels/optimizer.cu"),
 );
 
-/// Entry points of the program.
-pub(super) const KERNELS: [&str; 25] = [
+/// All kernels of small nets.
+const CONV: &str = concat!(
+    include_str!("kernels/prelude.cu"),
+    include_str!("kernels/conv.cu"),
+    include_str!("kernels/optimizer.cu"),
+);
+
+const CONV_KERNELS: [&str; 16] = [
+    "conv_fwd",
+    "conv_dgrad",
+    "conv_wgrad",
+    "conv_reduce",
+    "conv_act",
+    "conv_act_bwd",
+    "conv_mse",
+    "conv_ce",
+    "square_sum",
+    "tick",
+    "adamw",
+    "muon_momentum",
+    "muon_normalize",
+    "muon_apply",
+    "to_bf16",
+    "fill_noise",
+];
+
+const TRANSFORMER_KERNELS: [&str; 25] = [
     "embed_norm",
     "embed_positions_norm",
     "add_norm",
@@ -58,7 +114,7 @@ pub(super) struct Program {
 
 impl Program {
     /// Compiles for compute capability `major.minor`; needs NVRTC, but no GPU.
-    pub(super) fn compile(config: &TransformerConfig, capability: (i32, i32)) -> Result<Self, NetError> {
+    pub(super) fn compile(kernels: &Kernels, capability: (i32, i32)) -> Result<Self, NetError> {
         // SAFETY: only looks for the library.
         if !unsafe { nvrtc_sys::is_culib_present() } {
             return Err(NetError::Device(
@@ -67,7 +123,7 @@ impl Program {
         }
         let fail =
             |what: &str, error: nvrtc::NvrtcError| NetError::Device(format!("NVRTC, {what}: {error:?}"));
-        let source = CString::new(SOURCE).map_err(|error| NetError::Device(error.to_string()))?;
+        let source = CString::new(kernels.source).map_err(|error| NetError::Device(error.to_string()))?;
         let program =
             nvrtc::create_program(&source, Some(c"mavis.cu")).map_err(|error| fail("create", error))?;
         let mut options: Vec<String> = vec![
@@ -75,18 +131,7 @@ impl Program {
             "--std=c++17".into(),
             "--ptxas-options=-v".into(),
         ];
-        for (name, value) in [
-            ("D", config.d_model),
-            ("FF", config.d_ff),
-            ("V", config.n_outputs()),
-            ("NH", config.n_heads),
-            ("HD", config.head_dim()),
-            ("QKNORM", usize::from(config.qk_norm)),
-            ("LAYERNORM", usize::from(config.variant.norm == NormKind::Layer)),
-            ("POSTNORM", usize::from(config.variant.placement == NormPlacement::Post)),
-        ] {
-            options.push(format!("-D{name}={value}"));
-        }
+        options.extend(kernels.shape.iter().map(|(name, value)| format!("-D{name}={value}")));
         // SAFETY: the program was created above and is destroyed below.
         let compiled = unsafe { nvrtc::compile_program(program, &options) };
         // SAFETY: as above.
