@@ -12,6 +12,10 @@ impl Player for Human {
         "human".to_owned()
     }
 
+    fn evaluates(&self) -> bool {
+        false
+    }
+
     fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
         let mut prompt = std::io::stderr();
         loop {

@@ -1,7 +1,7 @@
 //! Every player the binary knows.
 
 use crate::{bundled, human::Human};
-use mavis_play::{Kind, Registry, add_engines, add_models, add_oracles};
+use mavis_play::{Kind, Registry, add_engines, add_models, add_mpc, add_oracles};
 
 /// The registry with all kinds, the human included. Engines are found on the user's `PATH`.
 pub(crate) fn players() -> Registry {
@@ -10,6 +10,8 @@ pub(crate) fn players() -> Registry {
     add_oracles(&mut registry, search_path.clone());
     add_engines(&mut registry, search_path);
     add_models(&mut registry, bundled::model);
+    // Made of the players above, so it comes after them.
+    add_mpc(&mut registry);
     registry.add(Kind {
         name: "human",
         help: "you, at the terminal",

@@ -22,6 +22,18 @@ pub trait Player: Send {
         let _ = seed;
     }
 
+    /// Whether its choices come with a value of the position; otherwise it cannot judge positions for another player.
+    fn evaluates(&self) -> bool {
+        true
+    }
+
+    /// Told by the referee what the other player thought of the move it just made.
+    ///
+    /// A fair opponent takes no notice; [`crate::Predicted`] plays the reply expected there.
+    fn overhear(&mut self, thought: &Thought) {
+        let _ = thought;
+    }
+
     /// Chooses a move in `turn.position`, which has at least one legal move.
     ///
     /// The player should return soon after `turn.cancel` is cancelled or the limit is reached.

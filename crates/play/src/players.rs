@@ -1,8 +1,11 @@
-//! The players of this crate: those that need nothing but the rules, and those over evaluators, oracles and engines.
+//! The players of this crate: those that need nothing but the rules, those over evaluators, oracles and engines, and those made
+//! of other players.
 
 mod greedy;
 mod lookahead;
+mod mpc;
 mod oracle;
+mod predicted;
 mod random;
 mod rollout;
 mod search;
@@ -10,7 +13,9 @@ mod uci;
 
 pub use greedy::{GreedyPlayer, GreedyScoring, GreedySettings};
 pub use lookahead::Lookahead;
+pub use mpc::{Maker, MpcPlayer, MpcSettings, Steps};
 pub use oracle::{EngineSpec, GameOracle, OraclePlayer};
+pub use predicted::Predicted;
 pub use random::RandomPlayer;
 pub use rollout::RolloutPlayer;
 pub use search::SearchPlayer;

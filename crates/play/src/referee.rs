@@ -183,6 +183,7 @@ impl Referee {
                     record.end.play_unchecked(mv);
                     played.push(mv);
                     let made = MoveRecord { mv, text, thought, time };
+                    players[record.end.side_to_move().index()].overhear(&made.thought);
                     let ended = observer.moved(&made, &record.end);
                     record.moves.push(made);
                     if ended.is_some() && self.end_by_rules(&record).is_none() {

@@ -3,6 +3,7 @@
 use mavis_search::knob::Knob;
 
 use crate::{Lookahead, Options, Player, PlayerSpec, RandomPlayer, RolloutPlayer};
+use std::sync::Arc;
 
 /// Builds a player from its spec and a seed.
 pub type Build = Box<dyn Fn(&mut Options<'_>, u64) -> Result<Box<dyn Player>, BuildError> + Send + Sync>;
@@ -92,10 +93,10 @@ fn hint(suggestion: &str) -> String {
     if suggestion.is_empty() { String::new() } else { format!(" ({suggestion})") }
 }
 
-/// The known kinds of player.
-#[derive(Default)]
+/// The known kinds of player; a clone shares them, so that a player can build others.
+#[derive(Clone, Default)]
 pub struct Registry {
-    kinds: Vec<Kind>,
+    kinds: Vec<Arc<Kind>>,
 }
 
 impl Registry {
@@ -145,12 +146,12 @@ impl Registry {
     /// Adds a kind; a kind of the same name is replaced.
     pub fn add(&mut self, kind: Kind) {
         self.kinds.retain(|known| known.name != kind.name);
-        self.kinds.push(kind);
+        self.kinds.push(Arc::new(kind));
     }
 
     /// All kinds, for help.
     #[must_use]
-    pub fn kinds(&self) -> &[Kind] {
+    pub fn kinds(&self) -> &[Arc<Kind>] {
         &self.kinds
     }
 

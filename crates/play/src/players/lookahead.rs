@@ -27,6 +27,10 @@ impl Player for Lookahead {
         format!("lookahead:{}", self.plies)
     }
 
+    fn evaluates(&self) -> bool {
+        false
+    }
+
     fn reseed(&mut self, seed: u64) {
         self.random = Xoshiro256PlusPlus::seed_from_u64(seed);
     }

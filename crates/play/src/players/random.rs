@@ -23,6 +23,10 @@ impl Player for RandomPlayer {
         "random".to_owned()
     }
 
+    fn evaluates(&self) -> bool {
+        false
+    }
+
     fn reseed(&mut self, seed: u64) {
         self.random = Xoshiro256PlusPlus::seed_from_u64(seed);
     }

@@ -9,10 +9,12 @@ use mavis_oracle::{
     process::EngineError,
     uci::{Go, Info, UciScore},
 };
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use std::{path::PathBuf, time::Duration};
 
 /// How to run an engine as a player.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct UciSettings {
     /// The program.
     pub program: PathBuf,
@@ -24,6 +26,10 @@ pub struct UciSettings {
     pub limits: UciLimits,
     /// How long an answer may be overdue before the engine counts as hung.
     pub patience: Duration,
+    /// Whether each move is searched without anything stored from the moves before.
+    pub fresh: bool,
+    /// The nodes of each move vary at random by up to this share, as they do under a limit of time.
+    pub jitter: f64,
 }
 
 /// Limits of every search; all unset means 100,000 nodes where the game sets no limit either.
@@ -50,6 +56,8 @@ pub struct UciPlayer {
     /// The running engine; gone after a failure.
     engine: Option<Conversation>,
     n_restarts: u32,
+    /// Draws the nodes of each move where they vary.
+    random: Xoshiro256PlusPlus,
 }
 
 impl UciPlayer {
@@ -60,7 +68,8 @@ impl UciPlayer {
     pub fn start(settings: UciSettings) -> Result<Self, EngineError> {
         let engine = Conversation::start(&settings)?;
         let name = engine.name().to_owned();
-        Ok(Self { settings, name, engine: Some(engine), n_restarts: 0 })
+        let random = Xoshiro256PlusPlus::seed_from_u64(0);
+        Ok(Self { settings, name, engine: Some(engine), n_restarts: 0, random })
     }
 
     /// How often the engine was replaced.
@@ -83,10 +92,18 @@ impl UciPlayer {
                 Conversation::start(&self.settings)?
             }
         };
+        if self.settings.fresh {
+            engine.new_game()?;
+        }
+        let mut go = go(&self.settings.limits, turn);
+        if self.settings.jitter > 0.0 {
+            let share = 1.0 + self.settings.jitter * (2.0 * self.random.random::<f64>() - 1.0);
+            go.nodes = go.nodes.map(|nodes| ((nodes as f64 * share) as u64).max(1));
+        }
         let order = Order {
             start: turn.start,
             moves: turn.moves,
-            go: go(&self.settings.limits, turn),
+            go,
             n_lines: turn.limit.lines.max(1),
             hard_limit: turn.limit.time.or(self.settings.limits.move_time),
             cancel: &turn.cancel,
@@ -118,6 +135,10 @@ impl UciPlayer {
 impl Player for UciPlayer {
     fn name(&self) -> String {
         self.name.clone()
+    }
+
+    fn reseed(&mut self, seed: u64) {
+        self.random = Xoshiro256PlusPlus::seed_from_u64(seed);
     }
 
     fn new_game(&mut self, _: Rules) {

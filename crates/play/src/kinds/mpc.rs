@@ -1,0 +1,132 @@
+//! Kinds of player made of other players.
+
+use crate::{
+    BuildError, Key, Kind, Limit, Maker, MpcPlayer, MpcSettings, Options, PlayerSpec, Predicted, Registry,
+    Steps,
+};
+use mavis_search::knob::{Knob, Range};
+use std::{sync::Arc, time::Duration};
+
+/// The most calls at once; each has processes of its own.
+const MOST_THREADS: u64 = 256;
+
+/// Adds `mpc` and `predicted`, which are made of the players known so far.
+pub fn add_mpc(registry: &mut Registry) {
+    let known = registry.clone();
+    registry.add(Kind {
+        name: "mpc",
+        help: "MPC-MC: tries every move, lets a nominal opponent reply, and asks an evaluator (docs/mpc.md)",
+        keys: keys(),
+        open: false,
+        build: Box::new(move |options, seed| {
+            let settings = settings(options)?;
+            let evaluator = part(options, &known, "evaluator")?.ok_or_else(|| {
+                unavailable("mpc", "name an evaluator, as in mpc:evaluator={uci:stockfish,nodes=1000}")
+            })?;
+            let opponent = part(options, &known, "opponent")?;
+            // One player plays both parts where they are the same.
+            let opponent = opponent.filter(|opponent| *opponent != evaluator);
+            let maker = |spec| maker(spec, &known);
+            MpcPlayer::new(settings, maker(evaluator), opponent.map(maker), seed)
+                .map(|player| Box::new(player) as Box<dyn crate::Player>)
+                .map_err(|reason| unavailable("mpc", &reason))
+        }),
+    });
+    let known = registry.clone();
+    registry.add(Kind {
+        name: "predicted",
+        help: "plays the reply its opponent predicts: the other side of a deterministic match with mpc",
+        keys: vec![Key::new("argument", "the player that moves where nothing is predicted, in braces")],
+        open: false,
+        build: Box::new(move |options, seed| {
+            let line = options.argument::<String>()?.ok_or_else(|| {
+                unavailable("predicted", "name a player, as in predicted:{uci:stockfish,nodes=1000}")
+            })?;
+            let spec: PlayerSpec = line
+                .parse()
+                .map_err(|error: crate::SpecError| unavailable("predicted", &error.to_string()))?;
+            Ok(Box::new(Predicted::new(known.build(&spec, seed)?)))
+        }),
+    });
+}
+
+fn keys() -> Vec<Key> {
+    let default = MpcSettings::default();
+    let knob = |name, range, default: String, help| Key::from(Knob { name, range, default, help });
+    vec![
+        Key::new("evaluator", "the player whose word on a position counts, in braces if it has options"),
+        Key::new("opponent", "the player who replies (default the evaluator)"),
+        knob("steps", Range::Choice(Steps::WORDS), default.steps.to_string(), "How far it looks"),
+        knob("p", Range::Integer(1, 1000), default.width.to_string(), "Moves that a second step looks into"),
+        knob(
+            "fortified",
+            Range::Switch,
+            default.fortified.to_string(),
+            "Plays the evaluator's own move where the evaluator thinks more of the position than of mpc's move",
+        ),
+        Key::new(
+            "time",
+            "seconds of each call of a player (default a share of the move's time, if that is limited)",
+        ),
+        Key::new("nodes", "nodes of each call of a player (default its own)"),
+        Key::new("depth", "depth of each call of a player (default its own)"),
+        knob(
+            "threads",
+            Range::Integer(1, MOST_THREADS),
+            default.threads.to_string(),
+            "Calls at once, each with players of its own; by default one for each core",
+        ),
+    ]
+}
+
+fn settings(options: &mut Options<'_>) -> Result<MpcSettings, BuildError> {
+    let default = MpcSettings::default();
+    let time = options.value::<f64>("time")?;
+    let duration = time.map(|seconds| {
+        let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
+        time.ok_or_else(|| bad_value("time", seconds.to_string()))
+    });
+    let per_call = Limit {
+        time: duration.transpose()?,
+        nodes: options.value("nodes")?,
+        depth: options.value("depth")?,
+        ..Limit::default()
+    };
+    let width = options.value("p")?.unwrap_or(default.width);
+    let threads = options.value("threads")?.unwrap_or(default.threads);
+    if width == 0 || width > 1000 {
+        return Err(bad_value("p", width.to_string()));
+    }
+    if threads == 0 || threads as u64 > MOST_THREADS {
+        return Err(bad_value("threads", threads.to_string()));
+    }
+    Ok(MpcSettings {
+        steps: options.value("steps")?.unwrap_or(default.steps),
+        width,
+        fortified: options.value("fortified")?.unwrap_or(default.fortified),
+        per_call,
+        threads,
+    })
+}
+
+/// The player named by an option, checked as far as that goes without making it.
+fn part(options: &mut Options<'_>, known: &Registry, key: &str) -> Result<Option<PlayerSpec>, BuildError> {
+    let Some(line) = options.value::<String>(key)? else { return Ok(None) };
+    let fault = |reason: String| unavailable("mpc", &format!("{key}: {reason}"));
+    let spec: PlayerSpec = line.parse().map_err(|error: crate::SpecError| fault(error.to_string()))?;
+    known.check(&spec).map_err(|error| fault(error.to_string()))?;
+    Ok(Some(spec))
+}
+
+fn maker(spec: PlayerSpec, known: &Registry) -> Maker {
+    let known = known.clone();
+    Arc::new(move |seed| known.build(&spec, seed).map_err(|error| error.to_string()))
+}
+
+fn unavailable(player: &str, reason: &str) -> BuildError {
+    BuildError::Unavailable { player: player.to_owned(), reason: reason.to_owned() }
+}
+
+fn bad_value(key: &str, value: String) -> BuildError {
+    BuildError::Value { player: "mpc".to_owned(), key: key.to_owned(), value }
+}
