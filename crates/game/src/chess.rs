@@ -3,8 +3,11 @@
 mod code;
 mod history;
 mod key;
+mod mirror;
 mod notation;
 mod start;
+
+pub use mirror::Mirror;
 
 use crate::{EndReason, Game, Move, MoveError, Moves, Outcome, PositionError, Rules, Side, game::pick};
 use history::History;

@@ -36,7 +36,7 @@ mod rules;
 mod togyz;
 mod types;
 
-pub use chess::Chess;
+pub use chess::{Chess, Mirror};
 pub use connect4::Connect4;
 pub use game::Game;
 pub use hex::Hex;

@@ -11,6 +11,7 @@ use mavis_lang::{
     vocab::{self, VALUES},
 };
 use mavis_net::{Batch, Logits, NetError, Want};
+use rayon::prelude::*;
 
 /// The share of the largest move probability that a move needs to count as listed. The baseline's value; between 0.1 and 0.5 the
 /// legal set of a trained model hardly changes.
@@ -23,6 +24,30 @@ pub trait Forward {
     /// # Errors
     /// When the network refuses the batch or the device fails.
     fn forward(&mut self, batch: &Batch, want: &Want) -> Result<Logits, NetError>;
+
+    /// Logits of some rows over the whole vocabulary and of others over the values, from one pass.
+    ///
+    /// # Errors
+    /// As [`forward`](Forward::forward).
+    fn moves_and_values(
+        &mut self,
+        batch: &Batch,
+        prompts: &[u32],
+        branches: &[u32],
+    ) -> Result<(Logits, Logits), NetError> {
+        // A second pass costs more than the wider head: all rows at once, all columns.
+        let mut all = self.forward(batch, &Want::rows([prompts, branches].concat()))?;
+        let columns = usize::from(VALUES.start)..usize::from(VALUES.start) + N_BUCKETS;
+        let values = (prompts.len()..all.n_rows()).flat_map(|row| &all.row(row)[columns.clone()]).copied();
+        let values = Logits { values: values.collect(), n_columns: N_BUCKETS };
+        all.values.truncate(prompts.len() * all.n_columns);
+        Ok((all, values))
+    }
+}
+
+/// The value tokens as columns.
+pub(crate) fn value_columns() -> std::ops::Range<u32> {
+    u32::from(VALUES.start)..u32::from(VALUES.start) + N_BUCKETS as u32
 }
 
 impl<D: mavis_net::Decoder + ?Sized> Forward for D {
@@ -85,26 +110,22 @@ pub fn with_known_moves(
         prompt_rows.push(batch.len() as u32 - 1);
         push_branches(&mut batch, position, moves, end, &mut branch_rows);
     }
-    // Values need 64 columns only, but a second pass costs more than the wider head: all rows at once, all columns.
-    let mut rows = prompt_rows;
-    let n_prompts = rows.len();
-    rows.extend(&branch_rows);
-    let logits = network.forward(&batch, &Want::rows(rows))?;
-    let mut at = n_prompts;
-    let mut answers = Vec::with_capacity(positions.len());
-    for (idx, (position, moves)) in positions.iter().enumerate() {
-        let (first_moves, over) = first_moves(position.rules(), logits.row(idx));
-        let values = moves
-            .iter()
-            .map(|&mv| {
-                let row = logits.row(at);
-                at += 1;
-                (mv, value_distribution(&row[usize::from(VALUES.start)..][..N_BUCKETS]))
-            })
-            .collect();
-        answers.push(FanOut { first_moves, over, values });
-    }
-    Ok(answers)
+    let (first, values) = network.moves_and_values(&batch, &prompt_rows, &branch_rows)?;
+    let mut end = 0;
+    let places: Vec<usize> = positions
+        .iter()
+        .map(|(_, moves)| {
+            end += moves.len();
+            end - moves.len()
+        })
+        .collect();
+    // Two thousand exponentials and a sort for each position: as much work as a GPU has with the pass.
+    let answer = |(idx, (position, moves)): (usize, &(&Position, &[Move]))| {
+        let (first_moves, over) = first_moves(position.rules(), first.row(idx));
+        let rows = (places[idx]..).map(|row| value_distribution(values.row(row)));
+        FanOut { first_moves, over, values: moves.iter().copied().zip(rows).collect() }
+    };
+    Ok(positions.par_iter().enumerate().map(answer).collect())
 }
 
 /// The values of moves that are known beforehand, in one pass with the shortest head: what a search by the rules needs.
@@ -122,8 +143,7 @@ pub fn values_of_known_moves(
         let end = push_prompt(&mut batch, position, full_input);
         push_branches(&mut batch, position, moves, end, &mut rows);
     }
-    let columns = u32::from(VALUES.start)..u32::from(VALUES.start) + N_BUCKETS as u32;
-    let logits = network.forward(&batch, &Want { rows, columns: Some(columns) })?;
+    let logits = network.forward(&batch, &Want { rows, columns: Some(value_columns()) })?;
     let mut row = 0..;
     let mut values = |moves: &[Move]| {
         moves.iter().zip(&mut row).map(|(_, row)| value_distribution(logits.row(row))).collect()

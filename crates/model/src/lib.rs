@@ -17,9 +17,11 @@
 //! ```
 
 pub mod decode;
+mod ended;
 mod error;
 pub mod evaluator;
 pub mod fan_out;
+mod image;
 pub mod interchange;
 pub mod loader;
 mod mav;

@@ -1,6 +1,8 @@
 //! Which examples a batch holds: a pure function of seed and batch number.
 
 use crate::{
+    ended::random_end,
+    image::random_image,
     pack::{LossSettings, Packed, Packer},
     permutation::{Permutation, mix},
 };
@@ -22,11 +24,16 @@ pub struct ExampleSettings {
     pub star: f32,
     /// Of the rest, the share that tracks a state after a random legal move.
     pub tracking: f32,
+    /// Share of all examples that are about a position that is over: a model that searches without the
+    /// rules has to see ends by itself, and annotated positions hardly ever are ends.
+    pub ended: f32,
+    /// Share of all examples that show a random mirror image of their position.
+    pub mirrored: f32,
 }
 
 impl Default for ExampleSettings {
     fn default() -> Self {
-        Self { plain: 0.8, star: 0.3, tracking: 0.4 }
+        Self { plain: 0.8, star: 0.3, tracking: 0.4, ended: 0.02, mirrored: 0.0 }
     }
 }
 
@@ -131,7 +138,14 @@ impl Mixture {
             for place in first..first + part.quota as u64 {
                 let order =
                     Permutation::new(part.set.len(), mix(self.seed ^ mix(place / n) ^ part_idx as u64));
-                let annotated = part.set.get(order.get((place % n) as usize))?;
+                let mut annotated = part.set.get(order.get((place % n) as usize))?;
+                // No draw where nothing depends on it, so that settings without these shares give the batches they always gave.
+                if self.examples.ended > 0.0 && rng.random::<f32>() < self.examples.ended {
+                    annotated = random_end(&*part.set, &mut rng)?.unwrap_or(annotated);
+                }
+                if self.examples.mirrored > 0.0 && rng.random::<f32>() < self.examples.mirrored {
+                    annotated = random_image(annotated, &mut rng);
+                }
                 self.push(packed, annotated, &mut builder, &mut example, &mut rng);
             }
         }

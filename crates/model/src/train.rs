@@ -8,7 +8,7 @@ pub use settings::{Budget, DataSet, Device, Puzzles, SettingsError, TrainSetting
 
 use crate::{
     ModelError,
-    fan_out::Forward,
+    fan_out::{self, Forward},
     loader::Loader,
     mixture::Mixture,
     pack::{Packed, tag},
@@ -75,6 +75,10 @@ pub struct Measurement {
     pub step: u64,
     /// Seconds of training in this process.
     pub seconds: f64,
+    /// Examples seen in this process.
+    pub examples: u64,
+    /// Seconds that measuring took.
+    pub measuring: f64,
     /// Quality by set.
     pub quality: BTreeMap<String, Quality>,
     /// Share of puzzles solved whole, and of first moves found.
@@ -241,6 +245,7 @@ impl Run<'_> {
 
     fn measure(&mut self, keeper: &mut dyn Keeper) -> Result<(), ModelError> {
         let settings = self.settings;
+        let (seconds, begin) = (self.seconds(), Instant::now());
         let mut network = Averaged(&mut *self.trainer);
         let mut quality = BTreeMap::new();
         for (name, set) in &self.material.validation {
@@ -259,8 +264,9 @@ impl Run<'_> {
             let puzzles = &self.material.puzzles;
             Some(validation::puzzles(&mut network, settings.full_input, puzzles, settings.batch.tokens)?)
         };
-        let step = self.trainer.step();
-        keeper.log(&Event::Measure(Measurement { step, seconds: self.seconds(), quality, puzzles }))
+        let measuring = begin.elapsed().as_secs_f64();
+        let (step, examples) = (self.trainer.step(), self.examples);
+        keeper.log(&Event::Measure(Measurement { step, seconds, examples, measuring, quality, puzzles }))
     }
 }
 
@@ -269,13 +275,19 @@ pub struct Averaged<'a>(pub &'a mut dyn Trainer);
 
 impl Forward for Averaged<'_> {
     fn forward(&mut self, batch: &Batch, want: &Want) -> Result<Logits, NetError> {
-        let logits = self.0.logits(batch, &want.rows, Weights::Average)?;
-        let columns = want.validate(batch.len(), logits.n_columns)?;
-        if columns == (0..logits.n_columns) {
-            return Ok(logits);
-        }
-        let values =
-            (0..logits.n_rows()).flat_map(|row| logits.row(row)[columns.clone()].iter().copied()).collect();
-        Ok(Logits { values, n_columns: columns.len() })
+        let logits = self.0.logits_of(batch, std::slice::from_ref(want), Weights::Average)?;
+        Ok(logits.into_iter().next().unwrap_or_default())
+    }
+
+    fn moves_and_values(
+        &mut self,
+        batch: &Batch,
+        prompts: &[u32],
+        branches: &[u32],
+    ) -> Result<(Logits, Logits), NetError> {
+        let values = Want { rows: branches.to_vec(), columns: Some(fan_out::value_columns()) };
+        let mut logits =
+            self.0.logits_of(batch, &[Want::rows(prompts), values], Weights::Average)?.into_iter();
+        Ok((logits.next().unwrap_or_default(), logits.next().unwrap_or_default()))
     }
 }

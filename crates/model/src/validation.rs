@@ -1,9 +1,12 @@
 //! How good a network is on positions it never saw.
 
-use crate::{ModelError, fan_out};
+use crate::{ModelError, ended::random_end, fan_out};
 use mavis_data::{Annotations, Puzzle};
 use mavis_game::{Move, Position};
 use mavis_lang::Scoring;
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
 use serde::Serialize;
 
 /// Metrics of `%top_all` by fan-out on annotated positions.
@@ -27,7 +30,14 @@ pub struct Quality {
     pub regret: f64,
     /// Absolute error of the mean value over all legal moves.
     pub value_error: f64,
+    /// Share of the positions that the model calls over though they are not.
+    pub false_ends: f64,
+    /// Share of positions after the end of a game that the model calls over; `None` where the set has no end at hand.
+    pub ends: Option<f64>,
 }
+
+/// Ends that are asked for with each set.
+const N_ENDS: usize = 512;
 
 /// Counts behind [`Quality`].
 #[derive(Clone, Debug, Default)]
@@ -40,6 +50,7 @@ struct Tally {
     by_max: usize,
     regret: f64,
     error: f64,
+    false_ends: usize,
     n_positions: usize,
 }
 
@@ -55,10 +66,11 @@ pub fn quality(
     max_tokens: usize,
 ) -> Result<Quality, ModelError> {
     let mut tally = Tally::default();
-    let mut records = (0..set.len().min(limit)).map(|idx| set.get(idx)).collect::<Result<Vec<_>, _>>()?;
+    let mut records =
+        (0..set.len().min(limit)).into_par_iter().map(|idx| set.get(idx)).collect::<Result<Vec<_>, _>>()?;
     records.retain(|record| !record.moves.is_empty());
     let sizes: Vec<usize> =
-        records.iter().map(|record| fan_out::n_tokens(&record.position, record.moves.len())).collect();
+        records.par_iter().map(|record| fan_out::n_tokens(&record.position, record.moves.len())).collect();
     for pass in passes(&sizes, max_tokens) {
         let records = &records[pass];
         let moves: Vec<Vec<Move>> =
@@ -69,7 +81,32 @@ pub fn quality(
             tally.add(&record.moves, &answer);
         }
     }
-    Ok(tally.quality())
+    Ok(Quality { ends: ends(network, full_input, set, max_tokens)?, ..tally.quality() })
+}
+
+/// The share of ended positions, found near those of the set, that the model calls over.
+fn ends(
+    network: &mut (impl fan_out::Forward + ?Sized),
+    full_input: bool,
+    set: &dyn Annotations,
+    max_tokens: usize,
+) -> Result<Option<f64>, ModelError> {
+    // The same positions every time, so that measurements compare.
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut positions = Vec::new();
+    while positions.len() < N_ENDS && !set.is_empty() {
+        let Some(end) = random_end(set, &mut rng)? else { break };
+        positions.push(end.position);
+    }
+    let sizes: Vec<usize> = positions.iter().map(|position| fan_out::n_tokens(position, 0)).collect();
+    let mut n_seen = 0;
+    for pass in passes(&sizes, max_tokens) {
+        let asked: Vec<(&Position, &[Move])> =
+            positions[pass].iter().map(|position| (position, [].as_slice())).collect();
+        let answers = fan_out::with_known_moves(network, full_input, &asked)?;
+        n_seen += answers.iter().filter(|answer| answer.is_over()).count();
+    }
+    Ok((!positions.is_empty()).then(|| n_seen as f64 / positions.len() as f64))
 }
 
 /// Consecutive ranges whose sizes sum to at most `most`; a larger single one stands alone.
@@ -98,6 +135,7 @@ impl Tally {
         self.legal += truth.len();
         self.whole += usize::from(hits == set.len() && hits == truth.len());
         self.n_positions += 1;
+        self.false_ends += usize::from(answer.is_over());
         let best = truth.iter().map(|(_, value)| *value).fold(0.0, f32::max);
         let chosen = |scoring: Scoring| {
             let values = answer.values.iter().map(|(_, values)| values.win_probability(scoring));
@@ -133,6 +171,8 @@ impl Tally {
             best_by_max: share(self.by_max, self.n_positions),
             regret: self.regret / n,
             value_error: self.error / self.legal.max(1) as f64,
+            false_ends: share(self.false_ends, self.n_positions),
+            ends: None,
         }
     }
 }
@@ -157,9 +197,9 @@ pub fn puzzles(
     let positions: Vec<&Position> =
         steps.iter().map(|&(puzzle, step)| &puzzles[puzzle].steps[step].0).collect();
     let moves: Vec<Vec<Move>> =
-        positions.iter().map(|position| position.legal_moves().into_iter().collect()).collect();
+        positions.par_iter().map(|position| position.legal_moves().into_iter().collect()).collect();
     let sizes: Vec<usize> = positions
-        .iter()
+        .par_iter()
         .zip(&moves)
         .map(|(position, moves)| fan_out::n_tokens(position, moves.len()))
         .collect();

@@ -3,7 +3,7 @@
 use crate::all_reduce::AllReduce;
 use crate::batch::{Batch, LossRows};
 use crate::config::TransformerConfig;
-use crate::decoder::Logits;
+use crate::decoder::{Logits, Want};
 use crate::error::NetError;
 use crate::layout::Layout;
 
@@ -77,11 +77,20 @@ pub trait Trainer: Send {
     /// As [`forward_backward`](Trainer::forward_backward).
     fn evaluate(&mut self, batch: &Batch, rows: &LossRows, weights: Weights) -> Result<LossReport, NetError>;
 
+    /// Logits for each of several wants, all from one pass: measuring needs whole rows of some tokens and a few columns of many.
+    ///
+    /// # Errors
+    /// A batch, rows or columns that do not validate, a device failure.
+    fn logits_of(&mut self, batch: &Batch, wants: &[Want], weights: Weights)
+    -> Result<Vec<Logits>, NetError>;
+
     /// Logits of some rows of a batch.
     ///
     /// # Errors
-    /// A batch or rows that do not validate, a device failure.
-    fn logits(&mut self, batch: &Batch, rows: &[u32], weights: Weights) -> Result<Logits, NetError>;
+    /// As [`logits_of`](Trainer::logits_of).
+    fn logits(&mut self, batch: &Batch, rows: &[u32], weights: Weights) -> Result<Logits, NetError> {
+        Ok(self.logits_of(batch, &[Want::rows(rows)], weights)?.pop().unwrap_or_default())
+    }
 
     /// The gradient buffer as it stands, `[layout.len()]`.
     ///

@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 use super::backward::Backward;
 use super::forward::{self, Activations, Model, Pass, pick, trunk};
-use super::matmul::Store;
+use super::matmul::{Linear, Store};
 use super::rotary::Rotary;
 use super::update::update;
 use crate::all_reduce::AllReduce;
 use crate::batch::{Batch, LossRows};
 use crate::config::TransformerConfig;
-use crate::decoder::Logits;
+use crate::decoder::{Logits, Want};
 use crate::error::NetError;
 use crate::layout::{Layout, TransformerOffsets};
 use crate::optimizer::OptimizerSettings;
@@ -144,20 +144,29 @@ impl Trainer for CpuTrainer {
         self.check(report)
     }
 
-    fn logits(&mut self, batch: &Batch, rows: &[u32], weights: Weights) -> Result<Logits, NetError> {
+    fn logits_of(
+        &mut self,
+        batch: &Batch,
+        wants: &[Want],
+        weights: Weights,
+    ) -> Result<Vec<Logits>, NetError> {
         batch.validate_for(&self.config, |_| 0)?;
-        if let Some(&row) = rows.iter().find(|row| **row as usize >= batch.len()) {
-            return Err(NetError::Row { row, n_tokens: batch.len() });
-        }
+        let (vocab, d) = (self.config.n_outputs(), self.config.d_model);
+        let columns =
+            wants.iter().map(|want| want.validate(batch.len(), vocab)).collect::<Result<Vec<_>, _>>()?;
         self.trunk(batch, weights);
         let parameters = weights_of(&self.state, weights);
         let model = Model { config: &self.config, offsets: &self.offsets, parameters };
-        pick(model, rows, &mut self.saved);
-        let vocab = self.config.n_outputs();
-        let mut values = vec![0.0; rows.len() * vocab];
-        let head = model.at(self.offsets.head, vocab * self.config.d_model);
-        model.head().forward(&mut values, &self.saved.picked_normed, head, Store::Set);
-        Ok(Logits { values, n_columns: vocab })
+        let head = model.at(self.offsets.head, vocab * d);
+        let mut all = Vec::with_capacity(wants.len());
+        for (want, columns) in wants.iter().zip(columns) {
+            pick(model, &want.rows, &mut self.saved);
+            let mut values = vec![0.0; want.rows.len() * columns.len()];
+            let head = &head[columns.start * d..columns.end * d];
+            Linear::new(d, columns.len()).forward(&mut values, &self.saved.picked_normed, head, Store::Set);
+            all.push(Logits { values, n_columns: columns.len() });
+        }
+        Ok(all)
     }
 
     fn gradient(&mut self) -> Result<Vec<f32>, NetError> {

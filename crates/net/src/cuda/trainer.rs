@@ -1,6 +1,7 @@
 //! [`Trainer`] on CUDA.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 use cudarc::driver::CudaEvent;
 
@@ -8,7 +9,7 @@ use super::backward::Gradients;
 use super::blas::Shape;
 use super::device::{Graph, failed};
 use super::memory::{Buffer, Pinned};
-use super::network::{Extent, MAX_POSITIONS, Network, Side};
+use super::network::{Extent, FULL, HALF, MAX_POSITIONS, Network, Side};
 use super::op::{Op, Operands};
 use super::optimizer::{HYPER, Optimizer, Outcome};
 use super::pack::{Fields, Job, Packed};
@@ -16,7 +17,7 @@ use crate::all_reduce::AllReduce;
 use crate::batch::{Batch, LossRows};
 use crate::config::TransformerConfig;
 use crate::cpu::loss::report;
-use crate::decoder::Logits;
+use crate::decoder::{Logits, Want};
 use crate::error::NetError;
 use crate::layout::Layout;
 use crate::optimizer::OptimizerSettings;
@@ -139,6 +140,27 @@ impl CudaTrainer {
             n_rows: (n_rows.max(1).next_multiple_of(rows_step)).min(fields.max_rows),
             n_tiles: n_tiles.max(1).next_multiple_of(256).min(fields.max_tiles),
         }
+    }
+
+    /// Logits of the last pass's rows `rows` over the `n_columns` ids whose part of the head begins at `head`.
+    fn head(&mut self, head: u64, rows: Range<usize>, n_columns: usize) -> Result<Logits, NetError> {
+        let (d, max_rows) = (self.net.config.d_model, self.net.fields.max_rows);
+        // The buffer has room for bf16 logits of all rows at training time; here they are f32.
+        let most = (self.net.logits.bytes / FULL / n_columns.max(1)).max(1);
+        // Each new shape costs a search for its algorithm, so sizes are rounded up as those of a step are.
+        let step = (max_rows / 16).max(256);
+        let mut values = Vec::with_capacity(rows.len() * n_columns);
+        for begin in rows.clone().step_by(most) {
+            let n = most.min(rows.end - begin);
+            let padded = n.next_multiple_of(step).min(most).min(max_rows - begin);
+            let shape = Shape { f32_out: true, ..Shape::forward(padded, d, n_columns) };
+            let operands =
+                Operands::plain(head, self.net.last[1].at(begin * d, HALF), self.net.logits.address);
+            let op = self.net.device.product("head.logits", shape, operands)?;
+            self.net.device.run(&op)?;
+            values.extend(self.net.device.read::<f32>(self.net.logits.address, n * n_columns)?);
+        }
+        Ok(Logits { values, n_columns })
     }
 
     /// Packs a batch, uploads it beside what runs, and makes it the batch at hand once that is done.
@@ -362,18 +384,24 @@ impl Trainer for CudaTrainer {
         self.losses(rows)
     }
 
-    fn logits(&mut self, batch: &Batch, rows: &[u32], weights: Weights) -> Result<Logits, NetError> {
+    fn logits_of(
+        &mut self,
+        batch: &Batch,
+        wants: &[Want],
+        weights: Weights,
+    ) -> Result<Vec<Logits>, NetError> {
+        let rows: Vec<u32> = wants.iter().flat_map(|want| want.rows.iter().copied()).collect();
+        let (d, vocab) = (self.net.config.d_model, self.net.config.n_outputs());
+        batch.validate_for(&self.net.config, |_| 0)?;
+        let columns =
+            wants.iter().map(|want| want.validate(batch.len(), vocab)).collect::<Result<Vec<_>, _>>()?;
         let wanted = LossRows {
-            rows: rows.to_vec(),
             weights: vec![0.0; rows.len()],
             target_starts: vec![0; rows.len() + 1],
+            rows,
             normalizer: Some(1.0),
             ..LossRows::default()
         };
-        batch.validate_for(&self.net.config, |_| 0)?;
-        if let Some(&row) = rows.iter().find(|row| **row as usize >= batch.len()) {
-            return Err(NetError::Row { row, n_tokens: batch.len() });
-        }
         self.net.device.bind()?;
         self.drain()?;
         let (_, extent) = self.load(batch, &wanted, 0.0)?;
@@ -382,21 +410,14 @@ impl Trainer for CudaTrainer {
             self.net.forward(side, extent, &|net, layer| vec![net.flat_attention(layer, extent)])?;
         ops.push(self.net.last_norm(side, extent));
         self.net.device.run_all(&ops)?;
-        // The buffer has room for bf16 at training time; here logits are f32, so half the rows go at once.
-        let (d, vocab, chunk) =
-            (self.net.config.d_model, self.net.config.n_outputs(), (self.net.fields.max_rows / 2).max(1));
-        let head = side.matrix(self.net.offsets.head);
-        let mut values = Vec::with_capacity(rows.len() * vocab);
-        for begin in (0..rows.len()).step_by(chunk) {
-            let n = chunk.min(rows.len() - begin);
-            let shape =
-                Shape { f32_out: true, ..Shape::forward(n.next_multiple_of(64).min(chunk), d, vocab) };
-            let operands = Operands::plain(head, self.net.last[1].at(begin * d, 2), self.net.logits.address);
-            let op = self.net.device.product("head.logits", shape, operands)?;
-            self.net.device.run(&op)?;
-            values.extend(self.net.device.read::<f32>(self.net.logits.address, n * vocab)?);
+        let (mut all, mut first) = (Vec::with_capacity(wants.len()), 0);
+        for (want, columns) in wants.iter().zip(columns) {
+            let head = side.matrix(self.net.offsets.head) + (columns.start * d * HALF) as u64;
+            let n_rows = want.rows.len();
+            all.push(self.head(head, first..first + n_rows, columns.len())?);
+            first += n_rows;
         }
-        Ok(Logits { values, n_columns: vocab })
+        Ok(all)
     }
 
     fn gradient(&mut self) -> Result<Vec<f32>, NetError> {

@@ -1,0 +1,83 @@
+//! Mirror images of annotated positions: the same chances on another board.
+
+use mavis_data::AnnotatedPosition;
+use mavis_game::{Game, Mirror, Move, Position};
+use rand::Rng;
+
+/// A random image of an annotated position, the position itself included: one of the game's symmetries, and in chess
+/// colors exchanged, left and right exchanged where nobody may castle any more, or both.
+pub(crate) fn random_image(mut annotated: AnnotatedPosition, rng: &mut impl Rng) -> AnnotatedPosition {
+    if matches!(annotated.position, Position::Chess(_)) {
+        for mirror in [Mirror::Colors, Mirror::Files] {
+            if rng.random::<bool>() {
+                annotated = mirrored(annotated, mirror);
+            }
+        }
+        return annotated;
+    }
+    let symmetry = rng.random_range(0..annotated.position.n_symmetries());
+    if symmetry == 0 {
+        return annotated;
+    }
+    let image = annotated.position.transformed(symmetry);
+    let position = annotated.position;
+    with_moves(image, annotated.moves, annotated.best, |mv| position.transformed_move(symmetry, mv))
+}
+
+fn mirrored(annotated: AnnotatedPosition, mirror: Mirror) -> AnnotatedPosition {
+    let Position::Chess(chess) = &annotated.position else { return annotated };
+    match chess.mirrored(mirror) {
+        Some(image) => {
+            with_moves(Position::Chess(image), annotated.moves, annotated.best, |mv| mirror.of_move(mv))
+        }
+        None => annotated,
+    }
+}
+
+fn with_moves(
+    position: Position,
+    mut moves: Vec<(Move, f32)>,
+    best: Option<Move>,
+    image: impl Fn(Move) -> Move,
+) -> AnnotatedPosition {
+    for (mv, _) in &mut moves {
+        *mv = image(*mv);
+    }
+    AnnotatedPosition { position, moves, best: best.map(image) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mavis_game::Rules;
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    #[test]
+    fn images_keep_each_value_with_its_move() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(8);
+        let games = ["chess", "chess960", "connect4", "othello", "hex", "togyz"];
+        for rules in games.map(|game| game.parse::<Rules>().unwrap()) {
+            for plies in (0..40).step_by(4) {
+                let mut position = Position::start(rules);
+                position.playout(plies, || rng.random());
+                // The value tells which child a move leads to, as far as that is the same in all images.
+                let value = |position: &Position, mv: Move| {
+                    let mut child = position.clone();
+                    child.play_unchecked(mv);
+                    child.n_legal_moves() as f32 / 400.0
+                };
+                let moves: Vec<_> =
+                    position.legal_moves().into_iter().map(|mv| (mv, value(&position, mv))).collect();
+                let annotated = AnnotatedPosition { best: moves.last().map(|(mv, _)| *mv), position, moves };
+                let image = random_image(annotated.clone(), &mut rng);
+                assert_eq!(image.moves.len(), image.position.n_legal_moves());
+                for (mv, known) in &image.moves {
+                    assert!(image.position.is_legal(*mv), "{} in {}", mv.0, image.position);
+                    assert_eq!(value(&image.position, *mv), *known, "{}", image.position);
+                }
+                assert_eq!(image.best, image.moves.last().map(|(mv, _)| *mv));
+            }
+        }
+    }
+}
