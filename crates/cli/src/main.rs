@@ -3,11 +3,13 @@
 //! Only this crate reads arguments, settings and the environment. Parsing does nothing else; each command then checks
 //! its input and acts. Bad input ends with one line on stderr and exit code 2, any other failure with code 1.
 
+mod annotated;
 mod bundled;
 mod commands;
 mod human;
 mod input;
 mod oracles;
+mod positions;
 mod progress;
 mod registry;
 mod stop;

@@ -2,33 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
+use mavis_testkit::Program;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
-fn mavis(folder: &Path, line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_mavis"))
-        .args(line.split_whitespace())
-        .current_dir(folder)
-        .env("PATH", mavis_testkit::engine_path())
-        .stdin(Stdio::null())
-        .output()
-        .expect("the binary starts")
-}
-
-fn stdout(folder: &Path, line: &str) -> String {
-    let output = mavis(folder, line);
-    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("answers are text")
-}
-
-fn check_bad(folder: &Path, line: &str, part: &str) {
-    let output = mavis(folder, line);
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{line}: {message}");
-    assert!(message.contains(part), "{line}: {message}");
-    assert_eq!(message.trim_end().lines().count(), 1, "one line: {message}");
+fn program() -> Program {
+    Program::new(env!("CARGO_BIN_EXE_mavis"))
 }
 
 /// A file among the samples of the rules' tests, copied into the folder.
@@ -53,27 +34,21 @@ fn kill(process: u32) {
 
 /// Annotates `n` positions undisturbed, then again with an engine killed after one shard and the program after two, and resumed.
 fn annotate_disturbed(n: u64, nodes: u64, shard_size: u64) {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let mavis = program();
+    let folder = mavis.folder();
     sample(folder, "tcec_standard_sample.pgn");
     sample(folder, "tcec_frc_dfrc_sample.pgn");
-    stdout(folder, "data import tcec_standard_sample.pgn tcec_frc_dfrc_sample.pgn --out all.parquet");
-    stdout(folder, &format!("data sample all.parquet -n {n} --seed 5 --out some.parquet"));
+    mavis.run("data import tcec_standard_sample.pgn tcec_frc_dfrc_sample.pgn --out all.parquet");
+    mavis.run(&format!("data sample all.parquet -n {n} --seed 5 --out some.parquet"));
     let annotate = |out: &str| {
         format!(
             "data annotate some.parquet --oracle stockfish:nodes={nodes} --jobs 2 --shard-size {shard_size} --json --out {out}"
         )
     };
-    let done = stdout(folder, &annotate("calm"));
+    let done = mavis.stdout(&annotate("calm"));
     assert!(done.lines().last().unwrap().contains("\"aside\":0"), "{done}");
 
-    let mut child = Command::new(env!("CARGO_BIN_EXE_mavis"))
-        .args(annotate("stormy").split_whitespace())
-        .current_dir(folder)
-        .env("PATH", mavis_testkit::engine_path())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = mavis.command(&annotate("stormy")).stdout(Stdio::piped()).spawn().unwrap();
     let mut n_shards = 0;
     for line in BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok) {
         if !line.contains("\"event\":\"shard\"") {
@@ -93,11 +68,11 @@ fn annotate_disturbed(n: u64, nodes: u64, shard_size: u64) {
     let manifest = fs::read_to_string(folder.join("stormy/manifest.json")).unwrap();
     let n_before = manifest.matches("\"number\"").count() as u64;
     assert!(1 <= n_before && n_before < n / shard_size, "stopped in the middle: {n_before} shards");
-    check_bad(folder, &annotate("stormy").replace("nodes=", "nodes=1"), "holds another job: oracle settings");
-    stdout(folder, &annotate("stormy"));
+    mavis.check_bad(&annotate("stormy").replace("nodes=", "nodes=1"), "holds another job: oracle settings");
+    mavis.run(&annotate("stormy"));
 
     let [calm, stormy] =
-        ["calm", "stormy"].map(|table| stdout(folder, &format!("data export {table} --format jsonl")));
+        ["calm", "stormy"].map(|table| mavis.stdout(&format!("data export {table} --format jsonl")));
     assert_eq!(calm.lines().count() as u64 + repeats(&done), n);
     assert_eq!(calm, stormy);
     // Shard by shard even the bytes are the same.
@@ -106,7 +81,7 @@ fn annotate_disturbed(n: u64, nodes: u64, shard_size: u64) {
         assert_eq!(fs::read(&file).unwrap(), fs::read(&other).unwrap(), "{}", file.display());
     }
     // A run with nothing left to do asks nobody and changes nothing.
-    let again = stdout(folder, &annotate("stormy"));
+    let again = mavis.stdout(&annotate("stormy"));
     assert_eq!(again.lines().count(), 1, "{again}");
 }
 
@@ -128,25 +103,24 @@ fn annotation_of_500_positions_survives_being_killed() {
 
 #[test]
 fn three_commands_lead_from_games_to_a_split_table() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let mavis = program();
+    let folder = mavis.folder();
     sample(folder, "tcec_standard_sample.pgn");
     let games = fs::read_to_string(folder.join("tcec_standard_sample.pgn")).unwrap();
     // The shortest two games will do.
     let mut games: Vec<String> =
         games.split("[Event ").skip(1).map(|game| format!("[Event {game}")).collect();
     games.sort_by_key(String::len);
-    fs::write(folder.join("games.pgn"), games[..2].concat()).unwrap();
-    let imported = stdout(folder, "data import games.pgn --out positions.parquet --json");
+    mavis.write("games.pgn", games[..2].concat());
+    let imported = mavis.stdout("data import games.pgn --out positions.parquet --json");
     assert!(imported.contains("\"games\":2"), "{imported}");
-    stdout(folder, "data annotate positions.parquet --oracle stockfish:nodes=5000 --jobs 2 --out annotated");
-    let split = stdout(
-        folder,
+    mavis.run("data annotate positions.parquet --oracle stockfish:nodes=5000 --jobs 2 --out annotated");
+    let split = mavis.stdout(
         "data split annotated --train train.parquet --valid valid.parquet --share 0.5 --seed 1 --json",
     );
     let split: serde_json::Value = serde_json::from_str(&split).unwrap();
     let n_rows =
-        |table: &str| stdout(folder, &format!("data export {table} --format jsonl")).lines().count() as u64;
+        |table: &str| mavis.stdout(&format!("data export {table} --format jsonl")).lines().count() as u64;
     assert_eq!(split["train"].as_u64(), Some(n_rows("train.parquet")));
     assert_eq!(split["valid"].as_u64(), Some(n_rows("valid.parquet")));
     assert_eq!(
@@ -157,84 +131,77 @@ fn three_commands_lead_from_games_to_a_split_table() {
 
 #[test]
 fn connect_four_plays_itself_the_same_way_whatever_the_threads() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let mavis = program();
     // Late positions are solved in no time.
     let start = "......./x..x..o/oo.xo.o/xxooxox/oxxxoox/xooxxxo o";
     let play = |out: &str, jobs: u32| {
         let line = format!(
             "data selfplay --game connect4 --n-games 30 --seed 3 --shard-size 7 --jobs {jobs} --out {out} --position"
         );
-        let output = Command::new(env!("CARGO_BIN_EXE_mavis"))
-            .args(line.split(' ').chain([start]))
-            .current_dir(folder)
-            .output()
-            .unwrap();
+        let output = mavis.command(&line).arg(start).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     };
     play("one", 1);
     play("three", 3);
     for table in ["games", "annotations"] {
         let [one, three] =
-            ["one", "three"].map(|job| stdout(folder, &format!("data export {job}/{table} --format jsonl")));
+            ["one", "three"].map(|job| mavis.stdout(&format!("data export {job}/{table} --format jsonl")));
         assert_eq!(one, three);
         assert!(one.lines().count() >= 30);
     }
-    let games = stdout(folder, "data export one/games --format jsonl");
+    let games = mavis.stdout("data export one/games --format jsonl");
     let first: serde_json::Value = serde_json::from_str(games.lines().next().unwrap()).unwrap();
     assert!(first["result"].is_string());
-    let unique = stdout(folder, "data unique one/annotations --out unique.parquet --json");
+    let unique = mavis.stdout("data unique one/annotations --out unique.parquet --json");
     assert!(unique.contains("\"kept\""), "{unique}");
 }
 
 #[test]
 fn bad_tables_are_one_line_and_code_2() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    fs::write(folder.join("text.parquet"), "no table").unwrap();
-    fs::write(folder.join("games.pgn"), "1. e4 *\n").unwrap();
-    check_bad(folder, "data unique none.parquet --out x.parquet", "none.parquet");
-    check_bad(folder, "data stats text.parquet", "text.parquet");
-    check_bad(folder, "data import games.pgn", "--out");
-    check_bad(folder, "data import none.pgn --out x.parquet", "none.pgn");
-    check_bad(folder, "data annotate games.pgn --oracle nobody --out x", "unknown oracle 'nobody'");
-    stdout(folder, "data import games.pgn --games games.parquet");
-    check_bad(folder, "data unique games.parquet --out x.parquet", "got games");
-    check_bad(folder, "data split text.parquet --train a --valid b --share 2", "--share");
+    let mavis = program();
+    mavis.write("text.parquet", "no table");
+    mavis.write("games.pgn", "1. e4 *\n");
+    mavis.check_bad("data unique none.parquet --out x.parquet", "none.parquet");
+    mavis.check_bad("data stats text.parquet", "text.parquet");
+    mavis.check_bad("data import games.pgn", "--out");
+    mavis.check_bad("data import none.pgn --out x.parquet", "none.pgn");
+    mavis.check_bad("data annotate games.pgn --oracle nobody --out x", "unknown oracle 'nobody'");
+    mavis.run("data import games.pgn --games games.parquet");
+    mavis.check_bad("data unique games.parquet --out x.parquet", "got games");
+    mavis.check_bad("data split text.parquet --train a --valid b --share 2", "--share");
 }
 
 #[test]
 fn tablebases_annotate_endings_and_set_the_rest_aside() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let mavis = program();
     let endings =
         "8/8/8/3k4/8/8/8/KR6 w - - 0 1\n8/8/8/8/8/5k2/8/KQ4q1 w - - 0 1\n8/8/8/3k1r2/8/8/8/KQ6 w - - 0 1\n";
-    fs::write(folder.join("endings.epd"), endings).unwrap();
-    stdout(folder, "data import endings.epd --out endings.parquet");
+    mavis.write("endings.epd", endings);
+    mavis.run("data import endings.epd --out endings.parquet");
     let tables = Path::new(env!("CARGO_MANIFEST_DIR")).join("../oracle/tests/data/syzygy");
     let annotate =
         format!("data annotate endings.parquet --oracle syzygy:{} --out solved --json", tables.display());
-    let done = stdout(folder, &annotate);
+    let done = mavis.stdout(&annotate);
     assert!(done.lines().last().unwrap().contains("\"aside\":1"), "{done}");
-    let rows = stdout(folder, "data export solved --format jsonl");
+    let rows = mavis.stdout("data export solved --format jsonl");
     let values: Vec<f64> = rows
         .lines()
         .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["value"].as_f64().unwrap())
         .collect();
     assert_eq!(values, [1.0, 1.0]);
-    check_bad(folder, "data annotate endings.parquet --oracle syzygy:none --out x", "none");
-    check_bad(folder, "data annotate endings.parquet --oracle syzygy --out x", "expected syzygy:DIR");
+    mavis.check_bad("data annotate endings.parquet --oracle syzygy:none --out x", "none");
+    mavis.check_bad("data annotate endings.parquet --oracle syzygy --out x", "expected syzygy:DIR");
 }
 
 /// Bags as an independent reader of the published layout sees them.
 #[test]
 fn bags_are_read_back_by_an_independent_reader() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    fs::write(folder.join("games.pgn"), "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. O-O *\n").unwrap();
-    stdout(folder, "data import games.pgn --out positions.parquet");
-    stdout(folder, "data annotate positions.parquet --oracle stockfish:nodes=5000 --jobs 1 --out annotated");
-    let jsonl = stdout(folder, "data export annotated --format jsonl");
+    let mavis = program();
+    let folder = mavis.folder();
+    mavis.write("games.pgn", "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. O-O *\n");
+    mavis.run("data import games.pgn --out positions.parquet");
+    mavis.run("data annotate positions.parquet --oracle stockfish:nodes=5000 --jobs 1 --out annotated");
+    let jsonl = mavis.stdout("data export annotated --format jsonl");
     let rows: Vec<serde_json::Value> =
         jsonl.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
@@ -251,15 +218,15 @@ fn bags_are_read_back_by_an_independent_reader() {
     for (kind, expected) in ["state-value", "action-value", "behavioral-cloning"].into_iter().zip(expected) {
         for ending in ["bag", "bagz"] {
             let out = format!("{kind}.{ending}");
-            stdout(folder, &format!("data export annotated --format bag --kind {kind} --out {out}"));
+            mavis.run(&format!("data export annotated --format bag --kind {kind} --out {out}"));
             assert_eq!(independent_reader(&folder.join(&out), kind), expected, "{out}");
         }
         // What we wrote we can read as well.
-        let imported = stdout(folder, &format!("data import {kind}.bagz --out {kind}.parquet --json"));
+        let imported = mavis.stdout(&format!("data import {kind}.bagz --out {kind}.parquet --json"));
         assert!(imported.contains("\"positions\":8,\"refused\":0"), "{imported}");
     }
-    let again = stdout(folder, "data export action-value.parquet --format tsv");
-    let first = stdout(folder, "data export annotated --format tsv");
+    let again = mavis.stdout("data export action-value.parquet --format tsv");
+    let first = mavis.stdout("data export annotated --format tsv");
     let moves = |tsv: &str| {
         let mut moves: Vec<String> = tsv
             .lines()

@@ -15,13 +15,13 @@ mod table;
 
 pub use actions::{ActionSample, actions, kendall_tau_b};
 pub use band::Bands;
-pub use calibration::{Calibrated, ReliabilityBin, calibration};
+pub use calibration::{Calibrated, ReliabilityBin, calibration, reliability};
 pub use legality::{LegalitySample, legality};
 pub use puzzles::{Puzzle, PuzzleError, PuzzleResult, puzzles, read_puzzles, solve_puzzle};
 pub use scoring::{ScoringSample, scoring};
 pub use seen::{SeenSample, positions_seen, seen};
 pub use solver::{SolverSample, solver, solver_sample};
-pub use table::{metric_table, metrics_json};
+pub use table::{metric_columns, metric_table, metrics_json};
 
 use crate::numeric::{Estimate, mean_estimate, wilson};
 

@@ -119,39 +119,54 @@ fn scoring_compares_in_pairs() {
 
 #[test]
 fn legality_has_the_rows_of_table_3() {
+    use mavis_lang::Commands;
     let good = LegalitySample {
         at: 20.0,
         best_legal: Some(true),
         list: Some([1.0, 0.5, 2.0 / 3.0]),
         whole: Some(false),
-        next_right: None,
+        ..LegalitySample::default()
     };
-    let metrics = legality(&[good, LegalitySample::unparsed(20.0)], &Bands::none());
-    assert_eq!(metrics.len(), 6);
+    // An answer that does not parse is wrong in all it was asked for, and in nothing else.
+    let mut bad = LegalitySample { at: 20.0, ..LegalitySample::default() };
+    bad.add(&Commands { next: Some(mavis_lang::Forms::State), ..Commands::top_all_best(Rules::Chess) }, None);
+    let metrics = legality(&[good, bad], &Bands::none());
+    assert_eq!(metrics.len(), 7);
     for (metric, expected) in metrics.iter().zip([0.5, 0.5, 0.25, 1.0 / 3.0, 0.0, 0.0]) {
         close(value(metric), expected);
     }
     assert_eq!(metrics[5].overall.expect("one was asked").n, 1);
+    assert!(metrics[6].overall.is_none(), "no tracking was asked for");
 }
 
 #[test]
 fn legality_takes_the_verdicts_of_the_referee() {
-    use mavis_lang::{Legality, Verdict};
+    use mavis_lang::{Answer, Bucket, Commands, Listing, Request, referee};
     let position = Position::start(Rules::Connect4);
     let legal = position.legal_moves();
-    let verdict = Verdict {
-        mistakes: Vec::new(),
-        legality: Some(Legality::of(&legal, legal.len(), &legal[..6])),
-        tracked_right: None,
-        best_legal: Some(true),
-        next_right: Some(true),
-        end_right: None,
+    let listed = legal[..6].iter().map(|mv| (*mv, Bucket::WON)).collect();
+    let mut next = position.clone();
+    next.play_unchecked(legal[0]);
+    let commands =
+        Commands { next: Some(mavis_lang::Forms::State), ..Commands::top_all_best(Rules::Connect4) };
+    let request = Request::at(position.clone(), commands);
+    let answer = Answer {
+        tracked: None,
+        listing: Some(Listing::Moves(listed)),
+        best: Some(legal[0]),
+        next: Some(next),
     };
-    let sample = LegalitySample::of(&verdict, 7.0);
+    let mut sample = LegalitySample::default();
+    sample.add(&commands, Some(&referee(&request, &answer)));
     let [precision, recall, _] = sample.list.expect("a list");
     close(precision, 1.0);
     close(recall, 6.0 / 7.0);
-    assert_eq!((sample.whole, sample.next_right), (Some(false), Some(true)));
+    assert_eq!((sample.best_legal, sample.whole, sample.next_right), (Some(true), Some(false), Some(true)));
+    let tracking = Commands { top: None, best: false, ..Commands::tracking(Rules::Connect4) };
+    let request = Request::after(position.clone(), legal[0], tracking);
+    let wrong = Answer { tracked: Some(position), ..Answer::default() };
+    sample.add(&tracking, Some(&referee(&request, &wrong)));
+    assert_eq!((sample.tracked_right, sample.whole), (Some(false), Some(false)), "the rest stays");
 }
 
 #[test]
@@ -166,7 +181,11 @@ fn calibration_finds_a_known_bias() {
         .collect();
     let found = calibration(&samples, 10).expect("samples");
     assert_eq!(found.bins.len(), 2);
-    assert!((found.expected_error - 0.05).abs() < 0.01, "{}", found.expected_error);
+    assert!(
+        (found.expected_error.value - 0.05).abs() < 0.01 && found.expected_error.covers(0.05),
+        "{:?}",
+        found.expected_error
+    );
     assert!(found.bins[0].actual.covers(found.bins[0].predicted));
     assert!(!found.bins[1].actual.covers(found.bins[1].predicted));
     assert!(calibration(&[], 10).is_none());

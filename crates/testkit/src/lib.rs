@@ -5,11 +5,17 @@
 //! in the build folder, where Debian's package is unpacked once. Nothing outside the build folder is written and no rights
 //! are needed; on a system without `apt-get` the test fails with the line that says what to install.
 //!
+//! [`Program`] runs a binary in a folder of its own, as a user would.
+//!
 //! ```no_run
 //! let path = mavis_testkit::engine_path();
 //! std::process::Command::new("stockfish").env("PATH", path).spawn()?;
 //! # Ok::<(), std::io::Error>(())
 //! ```
+
+mod program;
+
+pub use program::Program;
 
 use std::env;
 use std::ffi::OsString;
@@ -64,7 +70,10 @@ fn unpacked_engine() -> io::Result<PathBuf> {
 
 /// Downloads the package and unpacks it. The rename at the end means that a half-unpacked engine is never found.
 fn fetch(root: &Path, folder: &Path) -> io::Result<()> {
-    eprintln!("Stockfish is not installed: fetching the package into {}", root.display());
+    #[expect(clippy::print_stderr, reason = "a test that takes minutes says why")]
+    {
+        eprintln!("Stockfish is not installed: fetching the package into {}", root.display());
+    }
     let work = root.join("fetch");
     if work.exists() {
         fs::remove_dir_all(&work)?;

@@ -38,7 +38,7 @@ impl League {
 }
 
 /// A folder that holds no league, or another one, is the user's mistake; a disk that fails is not.
-fn store_failure(error: StoreError) -> anyhow::Error {
+pub(super) fn store_failure(error: StoreError) -> anyhow::Error {
     match &error {
         StoreError::Io { error: cause, .. } if cause.kind() != std::io::ErrorKind::NotFound => error.into(),
         StoreError::Changed { folder, differences } => {

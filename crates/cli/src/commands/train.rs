@@ -1,13 +1,13 @@
 //! `mavis train`: networks from annotated positions.
 
 use crate::{
+    annotated,
     input::{BadInput, OrBadInput},
     stop,
 };
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use mavis_data::{AnnotationTable, Annotations, FenValues, read_puzzles};
-use mavis_game::{Position, Rules};
+use mavis_data::{Annotations, read_puzzles};
 use mavis_model::{
     mixture::{Mixture, MixtureSettings},
     train::{Budget, Device, Event, Material, RunFolder, TrainSettings, train},
@@ -201,23 +201,9 @@ fn board_of(fen: &str) -> String {
     fen.split(' ').take(4).collect::<Vec<_>>().join(" ")
 }
 
-/// A table of annotations (a file or a folder), or the stem of a pair of files.
+/// A set of positions by its path and the name of its game.
 fn open(path: &Path, game: &str, keep: impl FnMut(&str) -> bool) -> anyhow::Result<Arc<dyn Annotations>> {
-    let rules: Rules = game.parse().or_bad_input()?;
-    if path.is_dir() || path.extension().is_some_and(|ending| ending == "parquet") {
-        let table = AnnotationTable::open_where(&[path], keep).map_err(|error| chain(error.into()))?;
-        if let Some(refused) = table.first_refused() {
-            let n = table.n_refused();
-            note(&format!("{}: {n} rows cannot be learned from, the first is {refused}", path.display()));
-        }
-        return Ok(Arc::new(table));
-    }
-    let mut set = FenValues::open(rules, path).map_err(|error| chain(error.into()))?;
-    set.retain(keep);
-    if let Some(fen) = set.fen(0) {
-        Position::parse(rules, fen).or_bad_input()?;
-    }
-    Ok(Arc::new(set))
+    annotated::open(path, game.parse().or_bad_input()?, keep, &note)
 }
 
 fn note(text: &str) {

@@ -29,6 +29,20 @@ impl Bands {
         Self { edges: (0..=n).map(|k| start + width * k as f64).collect() }
     }
 
+    /// Bands of a round width from 0 that hold all values: about `n` for the lower nine tenths of them, more for stragglers.
+    #[must_use]
+    pub fn about(n: usize, values: impl Iterator<Item = f64>) -> Self {
+        let mut sorted: Vec<f64> = values.collect();
+        sorted.sort_by(f64::total_cmp);
+        let at = |share: f64| sorted.get((share * sorted.len() as f64) as usize).or(sorted.last()).copied();
+        let (common, most) = (at(0.9).unwrap_or(0.0), at(1.0).unwrap_or(0.0));
+        let least_width = (common.max(0.0) + 1.0) / n.max(1) as f64;
+        let power = 10_f64.powf(least_width.log10().floor());
+        let round = [1.0, 2.0, 5.0].map(|step| step * power).into_iter().find(|width| *width >= least_width);
+        // Bands are closed below only, so the end lies beyond the highest value.
+        Self::every(round.unwrap_or(10.0 * power).max(1.0), 0.0, most + 1e-9 * (1.0 + most))
+    }
+
     /// The number of bands.
     #[must_use]
     pub fn len(&self) -> usize {

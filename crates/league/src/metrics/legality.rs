@@ -1,9 +1,9 @@
 //! Table 3 of paper 001: what a model's answers are worth against the rules.
 
 use super::{Bands, Metric};
-use mavis_lang::Verdict;
+use mavis_lang::{Commands, Legality, Top, Verdict};
 
-/// One answer against the rules; `None` where a part was not asked for.
+/// One position against the rules; `None` where a part was not asked for.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct LegalitySample {
     /// What bands are made of: the number of legal moves.
@@ -14,32 +14,35 @@ pub struct LegalitySample {
     pub list: Option<[f64; 3]>,
     /// Whether the listed moves are exactly the legal ones.
     pub whole: Option<bool>,
-    /// Whether the state after the move is right.
+    /// Whether the state after the best action is right.
     pub next_right: Option<bool>,
+    /// Whether the state after a given move is right.
+    pub tracked_right: Option<bool>,
 }
 
 impl LegalitySample {
-    /// From the referee's verdict.
-    #[must_use]
-    pub fn of(verdict: &Verdict, at: f64) -> Self {
-        Self {
-            at,
-            best_legal: verdict.best_legal,
-            list: verdict.legality.as_ref().map(|list| [list.precision(), list.recall(), list.f1()]),
-            whole: verdict.legality.as_ref().map(mavis_lang::Legality::is_whole),
-            next_right: verdict.next_right,
+    /// Adds what the referee says of the answer to one request about the position; `None` for an answer that does not parse,
+    /// which is wrong in all it was asked for.
+    pub fn add(&mut self, commands: &Commands, verdict: Option<&Verdict>) {
+        let part = |asked: bool, right: Option<bool>| asked.then_some(right.unwrap_or(false));
+        if commands.is_tracking() {
+            self.tracked_right = part(true, verdict.and_then(|verdict| verdict.tracked_right));
         }
-    }
-
-    /// An answer that does not parse: wrong in all it was asked for.
-    #[must_use]
-    pub fn unparsed(at: f64) -> Self {
-        let wrong = Some(false);
-        Self { at, best_legal: wrong, list: Some([0.0; 3]), whole: wrong, next_right: wrong }
+        if commands.top == Some(Top::All) {
+            let list = verdict.and_then(|verdict| verdict.legality.as_ref());
+            self.list = Some(list.map_or([0.0; 3], |list| [list.precision(), list.recall(), list.f1()]));
+            self.whole = part(true, list.map(Legality::is_whole));
+        }
+        if commands.best {
+            self.best_legal = part(true, verdict.and_then(|verdict| verdict.best_legal));
+        }
+        if commands.next.is_some() {
+            self.next_right = part(true, verdict.and_then(|verdict| verdict.next_right));
+        }
     }
 }
 
-/// The rows of table 3, and whole sets.
+/// The rows of table 3, and whole sets. The paper's "updated FEN" is the state after the best action.
 #[must_use]
 pub fn legality(samples: &[LegalitySample], bands: &Bands) -> Vec<Metric> {
     let share = |name: &str, of: &dyn Fn(&LegalitySample) -> Option<bool>| {
@@ -56,6 +59,7 @@ pub fn legality(samples: &[LegalitySample], bands: &Bands) -> Vec<Metric> {
         mean("%top_all recall", 1),
         mean("%top_all F1 score", 2),
         share("%top_all whole set right", &|sample| sample.whole),
-        share("next state right", &|sample| sample.next_right),
+        share("state after %best_action right", &|sample| sample.next_right),
+        share("state after a given move right", &|sample| sample.tracked_right),
     ]
 }

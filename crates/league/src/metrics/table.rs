@@ -32,6 +32,36 @@ pub fn metric_table(metrics: &[Metric]) -> String {
     text
 }
 
+/// The same metrics on several inputs side by side, without bands: a name, the number of samples and the metrics of each.
+#[must_use]
+pub fn metric_columns(sets: &[(String, usize, Vec<Metric>)]) -> String {
+    let names = sets.first().map(|(_, _, metrics)| metrics.as_slice()).unwrap_or_default();
+    let width = names.iter().map(|metric| metric.name.chars().count()).max().unwrap_or(0).max(6);
+    let columns: Vec<usize> = sets.iter().map(|(name, ..)| name.chars().count().max(24)).collect();
+    let mut text = format!("{:<width$}", "Metric");
+    for ((name, ..), column) in sets.iter().zip(&columns) {
+        let _ = write!(text, "  {name:>column$}");
+    }
+    let _ = write!(text, "\n{:<width$}", "n");
+    for ((_, n, _), column) in sets.iter().zip(&columns) {
+        let _ = write!(text, "  {n:>column$}");
+    }
+    for (row, metric) in names.iter().enumerate() {
+        let _ = write!(text, "\n{:<width$}", metric.name);
+        for ((_, _, metrics), column) in sets.iter().zip(&columns) {
+            let cell = metrics.get(row).and_then(|metric| metric.overall).map_or_else(
+                || "-".to_owned(),
+                |measured| {
+                    let estimate = measured.estimate;
+                    format!("{:.4} ({:.4}..{:.4})", estimate.value, estimate.low, estimate.high)
+                },
+            );
+            let _ = write!(text, "  {cell:>column$}");
+        }
+    }
+    text + "\n"
+}
+
 /// The same for `--json`.
 #[must_use]
 pub fn metrics_json(metrics: &[Metric]) -> Vec<MetricJson> {

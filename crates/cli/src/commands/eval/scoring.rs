@@ -1,0 +1,76 @@
+//! `mavis eval scoring`: mean against max scoring.
+
+use super::actions::{AnnotatedInput, plies};
+use super::asked::{Asked, analyze};
+use crate::input::BadInput;
+use crate::registry;
+use anyhow::Context;
+use clap::Args;
+use mavis_data::AnnotatedPosition;
+use mavis_game::{Game as _, Move};
+use mavis_lang::Scoring as Way;
+use mavis_league::metrics::{ActionSample, ScoringSample, scoring};
+use mavis_play::Analysis;
+
+/// Compares the two ways to read a distribution of values: its mean and its most likely value.
+///
+/// Both come from the same answers, so the gain of mean scoring has a narrow interval of its own. The player must give
+/// distributions, as the model without search does.
+///
+/// Example: mavis eval scoring --input valid.parquet --limit 2000
+#[derive(Args)]
+#[command(after_long_help = registry::help())]
+pub(crate) struct Scoring {
+    #[command(flatten)]
+    asked: Asked,
+    #[command(flatten)]
+    input: AnnotatedInput,
+}
+
+impl Scoring {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let records = self.input.read(self.asked.seed)?;
+        let samples = self.asked.ask_all(
+            &records,
+            || (),
+            |player, (), record, limit| {
+                let analysis = analyze(player, &record.position, limit)
+                    .with_context(|| format!("position {}", record.position))?;
+                let sample = |way| sample(record, &analysis, way);
+                sample(Way::Mean).zip(sample(Way::Max)).ok_or_else(|| {
+                    let player = &self.asked.player;
+                    BadInput::new(format!("{player} gives no distributions of values; mav does")).into()
+                })
+            },
+        )?;
+        let pairs: Vec<ScoringSample> = samples
+            .list
+            .iter()
+            .map(|(mean, max)| ScoringSample { mean: mean.clone(), max: max.clone() })
+            .collect();
+        self.asked.show(&samples, &scoring(&pairs, &plies(&records)))
+    }
+}
+
+/// The sample under one way of scoring; `None` if a move has no distribution.
+fn sample(record: &AnnotatedPosition, analysis: &Analysis, way: Way) -> Option<ActionSample> {
+    let predicted: Option<Vec<(Move, f64)>> = analysis
+        .moves
+        .iter()
+        .map(|entry| Some((entry.mv, f64::from(entry.distribution.as_ref()?.win_probability(way)))))
+        .collect();
+    let predicted = predicted?;
+    // The first of equals, in an order that neither way made.
+    let best = record
+        .moves
+        .iter()
+        .filter_map(|(mv, _)| predicted.iter().find(|(known, _)| known == mv))
+        .copied()
+        .reduce(|best, next| if next.1 > best.1 { next } else { best });
+    Some(ActionSample {
+        at: f64::from(record.position.ply()),
+        annotated: record.moves.iter().map(|(mv, value)| (*mv, f64::from(*value))).collect(),
+        chosen: best.map(|(mv, _)| mv),
+        predicted,
+    })
+}

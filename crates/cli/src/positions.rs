@@ -1,0 +1,68 @@
+//! Positions as the commands name them: tables of positions or annotations, pairs of files, puzzles.
+
+use crate::annotated::{rules_of_pair, stem};
+use crate::input::BadInput;
+use mavis_data::import::Source;
+use mavis_data::table::table_kind;
+use mavis_data::wire::{AnnotationRow, HasPosition, PositionRow};
+use mavis_data::{TableError, TableReader};
+use mavis_league::metrics::{Puzzle, read_puzzles};
+use std::io::BufRead;
+use std::path::Path;
+
+/// Whether a file holds puzzles rather than a table.
+pub(crate) fn is_puzzles(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().contains(".csv"))
+}
+
+/// The puzzles of a file, or its first ones.
+pub(crate) fn puzzles(path: &Path, limit: Option<usize>) -> Result<Vec<Puzzle>, BadInput> {
+    let name = path.display();
+    let unreadable = |error: std::io::Error| BadInput::new(format!("cannot read {name}: {error}"));
+    // Lichess' file has millions of lines; those beyond the limit are never read.
+    let n_lines = limit.map_or(usize::MAX, |limit| limit.saturating_add(1));
+    let mut text = String::new();
+    for line in Source::open(path).map_err(unreadable)?.lines().take(n_lines) {
+        text.push_str(&line.map_err(unreadable)?);
+        text.push('\n');
+    }
+    let list = read_puzzles(&text).map_err(|error| BadInput::new(format!("{name}: {error}")))?;
+    if list.is_empty() {
+        return Err(BadInput::new(format!("{name} holds no puzzle")));
+    }
+    Ok(list)
+}
+
+/// Goes through a table of positions or annotations, or the FENs of a pair of files; `take` sees the game's name and the position
+/// text of each row.
+pub(crate) fn for_each(path: &Path, take: &mut dyn FnMut(&str, &str)) -> Result<(), BadInput> {
+    if path.is_dir() || path.extension().is_some_and(|ending| ending == "parquet") {
+        return match table_kind(&[path]).map_err(table_fault)?.as_str() {
+            "annotations" => rows::<AnnotationRow>(path, take),
+            "positions" => rows::<PositionRow>(path, take),
+            other => {
+                let path = path.display();
+                Err(BadInput::new(format!("{path}: expected positions or annotations, got {other}")))
+            }
+        };
+    }
+    let fens = format!("{}.fen.zst", stem(path).display());
+    let game = rules_of_pair(path).to_string();
+    let unreadable = |error: std::io::Error| BadInput::new(format!("cannot read {fens}: {error}"));
+    for line in Source::open(Path::new(&fens)).map_err(unreadable)?.lines() {
+        take(&game, line.map_err(unreadable)?.trim_end());
+    }
+    Ok(())
+}
+
+fn rows<R: HasPosition>(path: &Path, take: &mut dyn FnMut(&str, &str)) -> Result<(), BadInput> {
+    for row in TableReader::<R>::open(&[path]).map_err(table_fault)? {
+        let row = row.map_err(table_fault)?;
+        take(row.game(), row.position());
+    }
+    Ok(())
+}
+
+fn table_fault(error: TableError) -> BadInput {
+    BadInput::new(format!("{:#}", anyhow::Error::from(error)))
+}
