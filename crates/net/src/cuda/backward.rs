@@ -106,11 +106,12 @@ impl Gradients {
         let operands = Operands { beta, ..Operands::plain(normed, net.logits.address, self.gradient(head)) };
         ops.push(net.device.product("head.wgrad", Shape::weight_gradient(rows, d, outputs), operands)?);
         ops.push(self.scatter(net, side, n));
+        // Gradients of weights go first, so that what a data gradient writes is still in the cache when the next kernel reads it.
         for layer in (0..net.config.n_layers).rev() {
             let at = net.offsets.layers[layer];
             let activated = net.layer(layer).activated.address;
-            ops.push(data(net, "down.dgrad", at.down, &self.residual, &self.activated, n, (ff, d))?);
             ops.push(weight(net, "down.wgrad", activated, &self.residual, at.down, n, (ff, d))?);
+            ops.push(data(net, "down.dgrad", at.down, &self.residual, &self.activated, n, (ff, d))?);
             let vectors = n * ff / 8;
             let arguments = vec![
                 Address(net.layer(layer).gate_up.address),
@@ -120,8 +121,8 @@ impl Gradients {
             ];
             ops.push(Op::kernel("swiglu_bwd", vectors, 256, 256, arguments));
             let normed2 = net.layer(layer).normed2.address;
-            ops.push(data(net, "gateup.dgrad", at.gate_up, &self.gate_up, &self.normed, n, (d, 2 * ff))?);
             ops.push(weight(net, "gateup.wgrad", normed2, &self.gate_up, at.gate_up, n, (d, 2 * ff))?);
+            ops.push(data(net, "gateup.dgrad", at.gate_up, &self.gate_up, &self.normed, n, (d, 2 * ff))?);
             let b = net.layer(layer);
             ops.push(self.norm(
                 net,
@@ -130,12 +131,12 @@ impl Gradients {
                 n,
             ));
             let attended = b.attended.address;
-            ops.push(data(net, "out.dgrad", at.output, &self.residual, &self.attended, n, (d, d))?);
             ops.push(weight(net, "out.wgrad", attended, &self.residual, at.output, n, (d, d))?);
+            ops.push(data(net, "out.dgrad", at.output, &self.residual, &self.attended, n, (d, d))?);
             ops.extend(self.attention(net, side, layer, extent));
             let normed1 = net.layer(layer).normed1.address;
-            ops.push(data(net, "qkv.dgrad", at.qkv, &self.qkv, &self.normed, n, (d, 3 * d))?);
             ops.push(weight(net, "qkv.wgrad", normed1, &self.qkv, at.qkv, n, (d, 3 * d))?);
+            ops.push(data(net, "qkv.dgrad", at.qkv, &self.qkv, &self.normed, n, (d, 3 * d))?);
             let b = net.layer(layer);
             ops.push(self.norm(
                 net,

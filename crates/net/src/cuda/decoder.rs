@@ -44,8 +44,13 @@ pub struct CudaDecoder {
     /// Keys and values, `[page][layer][2][TILE][d]`.
     pool: Buffer,
     words: Pinned,
+    /// Logits on their way back; more than fit here take the slower way through memory that is not pinned.
+    results: Pinned,
     graphs: HashMap<Key, Graph>,
 }
+
+/// Logits that come back through pinned memory: 4 MB, enough for the values of 256 evaluations.
+const RESULTS: usize = 1 << 20;
 
 /// What a recorded pass depends on.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -85,7 +90,8 @@ impl CudaDecoder {
         net.device.run(&Op::kernel("to_bf16", groups, 256, 256, arguments))?;
         let pool = net.device.zeroed(n_pages * config.n_layers * 2 * TILE * config.d_model * HALF)?;
         let words = net.device.pinned(net.fields.words)?;
-        Ok(Self { net, full, half, pages: Pages::new(n_pages), pool, words, graphs: HashMap::new() })
+        let results = net.device.pinned(RESULTS)?;
+        Ok(Self { net, full, half, pages: Pages::new(n_pages), pool, words, results, graphs: HashMap::new() })
     }
 
     /// The GPU, its libraries and what the compiler said, for people.
@@ -138,8 +144,19 @@ impl CudaDecoder {
             }
             self.graphs.insert(key, graph);
         }
-        let values = self.net.device.read::<f32>(self.net.logits.address, packed.n_rows * n_columns)?;
+        let values = self.read(packed.n_rows * n_columns)?;
         Ok(Logits { values, n_columns })
+    }
+
+    /// Waits for the first `n` logits.
+    fn read(&mut self, n: usize) -> Result<Vec<f32>, NetError> {
+        let (device, from) = (&self.net.device, self.net.logits.address);
+        if n == 0 || n > self.results.len() {
+            return device.read::<f32>(from, n);
+        }
+        device.download_async(&mut self.results, 0, from, n)?;
+        device.synchronize()?;
+        Ok(self.results.words()[..n].iter().map(|bits| f32::from_bits(*bits)).collect())
     }
 
     fn ops(&mut self, key: &Key) -> Result<Vec<Op>, NetError> {

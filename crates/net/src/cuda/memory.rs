@@ -75,6 +75,11 @@ impl Pinned {
         Ok(Self { pointer, words, context: context.clone() })
     }
 
+    /// Number of words.
+    pub(super) fn len(&self) -> usize {
+        self.words
+    }
+
     /// The words. The caller sees to it that no copy is under way that writes them.
     pub(super) fn words(&self) -> &[u32] {
         // SAFETY: allocated and cleared in `zeroed`.

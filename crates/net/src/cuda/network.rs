@@ -35,7 +35,7 @@ pub(super) struct Network {
     pub(super) rotations: Buffer,
     /// What the backward pass needs of each block; one set for all when there is none.
     pub(super) layers: Vec<LayerBuffers>,
-    /// Output of attention or feed-forward on its way to the residual stream, `[N, d]`.
+    /// Output of the last feed-forward on its way to the residual stream, `[N, d]`.
     pub(super) branch: Buffer,
     /// Residual stream at the loss rows, its norm and the reciprocal root mean squares: `[R, d]`, `[R, d]`, `[R]`.
     pub(super) last: [Buffer; 3],
@@ -176,11 +176,11 @@ impl Network {
     }
 
     /// What the residual stream goes on from after a norm: its input, or its output.
-    fn stream(&self, input: &Buffer, output: &Buffer) -> Argument {
-        Address(match self.config.variant.placement {
+    fn stream(&self, input: &Buffer, output: &Buffer) -> u64 {
+        match self.config.variant.placement {
             NormPlacement::Pre => input.address,
             NormPlacement::Post => output.address,
-        })
+        }
     }
 
     /// The first norm, of the embedding.
@@ -217,19 +217,20 @@ impl Network {
                 let operands = Operands::plain(side.matrix(weight), x, y);
                 net.device.product(name, Shape::forward(n, input, output), operands)
             };
+            // The product with the residual stream added.
+            let onto = |net: &mut Self, name, weight, x: u64, [stream, y]: [u64; 2], input| {
+                let plain = Operands::plain(side.matrix(weight), x, y);
+                let operands = Operands { c: stream, beta: 1.0, ..plain };
+                net.device.product(name, Shape::forward(n, input, d), operands)
+            };
             let b = self.layer(layer);
-            let outputs =
-                [Address(b.x1.address), Address(b.normed1.address), Address(b.rstd1.address), count, eps];
+            let (x1, normed1, rstd1) =
+                (Address(b.x1.address), Address(b.normed1.address), Address(b.rstd1.address));
             ops.push(if layer == 0 {
-                self.embed(side, n, &outputs)
+                self.embed(side, n, &[x1, normed1, rstd1, count, eps])
             } else {
-                let before = self.layer(layer - 1);
-                let inputs = [
-                    self.stream(&before.x2, &before.normed2),
-                    Address(self.branch.address),
-                    side.gain(at.attention_norm),
-                ];
-                Self::rows_kernel("add_norm", n, [&inputs[..], &outputs].concat())
+                let gain = side.gain(at.attention_norm);
+                Self::rows_kernel("norm_rows", n, vec![x1, gain, normed1, rstd1, count, eps])
             });
             let (x, y) = (b.normed1.address, b.qkv.address);
             ops.push(forward(self, "qkv.fwd", at.qkv, x, y, d, 3 * d)?);
@@ -252,20 +253,18 @@ impl Network {
                 ],
             ));
             ops.extend(attention(self, layer));
-            let (x, y) = (b.attended.address, self.branch.address);
-            ops.push(forward(self, "out.fwd", at.output, x, y, d, d)?);
+            let (x, y) = (b.attended.address, [self.stream(&b.x1, &b.normed1), b.x2.address]);
+            ops.push(onto(self, "out.fwd", at.output, x, y, d)?);
             let b = self.layer(layer);
             let arguments = vec![
-                self.stream(&b.x1, &b.normed1),
-                Address(self.branch.address),
-                side.gain(at.mlp_norm),
                 Address(b.x2.address),
+                side.gain(at.mlp_norm),
                 Address(b.normed2.address),
                 Address(b.rstd2.address),
                 count,
                 eps,
             ];
-            ops.push(Self::rows_kernel("add_norm", n, arguments));
+            ops.push(Self::rows_kernel("norm_rows", n, arguments));
             let (x, y) = (b.normed2.address, b.gate_up.address);
             ops.push(forward(self, "gateup.fwd", at.gate_up, x, y, d, 2 * ff)?);
             let (x, y, vectors) =
@@ -277,8 +276,15 @@ impl Network {
                 256,
                 vec![Address(x), Address(y), Int(vectors as i32)],
             ));
-            let branch = self.branch.address;
-            ops.push(forward(self, "down.fwd", at.down, y, branch, ff, d)?);
+            // The last block's sum is made with the last norm, at the wanted rows only.
+            ops.push(if layer + 1 == self.config.n_layers {
+                let branch = self.branch.address;
+                forward(self, "down.fwd", at.down, y, branch, ff, d)?
+            } else {
+                let b = self.layer(layer);
+                let to = [self.stream(&b.x2, &b.normed2), self.layer(layer + 1).x1.address];
+                onto(self, "down.fwd", at.down, y, to, ff)?
+            });
         }
         Ok(ops)
     }
@@ -312,7 +318,7 @@ impl Network {
         let [sum, normed, rstd] = &self.last;
         let before = self.layer(self.config.n_layers - 1);
         let arguments = vec![
-            self.stream(&before.x2, &before.normed2),
+            Address(self.stream(&before.x2, &before.normed2)),
             Address(self.branch.address),
             side.gain(self.offsets.norm),
             self.field(self.fields.rows),

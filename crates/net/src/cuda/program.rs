@@ -79,7 +79,7 @@ const CONV_KERNELS: [&str; 16] = [
 const TRANSFORMER_KERNELS: [&str; 25] = [
     "embed_norm",
     "embed_positions_norm",
-    "add_norm",
+    "norm_rows",
     "gather_norm",
     "norm_bwd",
     "scatter_norm_bwd",

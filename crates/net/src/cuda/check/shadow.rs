@@ -86,7 +86,7 @@ impl Shadow<'_> {
             Op::Kernel { name, grid, arguments, .. } => {
                 let a = Arguments { net: self.net, list: arguments };
                 match *name {
-                    "embed_norm" | "embed_positions_norm" | "add_norm" | "gather_norm" => {
+                    "embed_norm" | "embed_positions_norm" | "norm_rows" | "gather_norm" => {
                         self.norm(op, name, &a)
                     }
                     "norm_bwd" | "scatter_norm_bwd" => self.norm_bwd(op, name, &a, grid.0 as usize),
@@ -157,30 +157,43 @@ impl Shadow<'_> {
         let d = self.d();
         let gather = name == "gather_norm";
         let is_layer = self.net.config.variant.norm == NormKind::Layer;
-        let (parameters, counts) = (a.full(2, self.net.config.norm_len())?, a.counts()?);
-        let (n, eps, out) =
-            if gather { (counts[1] as usize, a.float(8), 5) } else { (a.int(6), a.float(7), 3) };
-        let n_in = if gather { self.net.fields.max_tokens } else { n };
+        // Where the gain stands, where the normalized rows, and where their number, which the epsilon follows or, at the gathered rows, ends the list.
+        let (gain, out, count) = match name {
+            "norm_rows" => (1, 2, 4),
+            "gather_norm" => (2, 6, 7),
+            _ => (2, 4, 6),
+        };
+        let (parameters, eps) = (a.full(gain, self.net.config.norm_len())?, a.float(count + 1));
+        let n = if gather { a.counts()?[1] as usize } else { a.int(count) };
         let rows = |ids: &[i32], table: &[f64]| -> Vec<f64> {
             ids.iter().flat_map(|id| table[*id as usize * d..][..d].to_vec()).collect()
         };
-        let mut sum: Vec<f64> = if name.starts_with("embed") {
-            let mut sum = rows(&a.ints(0, n)?, &a.half(1, self.net.config.vocab * d)?);
-            if let Some(n_positions) = self.net.config.variant.learned_positions {
-                let learned = rows(&a.ints(8, n)?, &a.half(9, n_positions * d)?);
-                sum.iter_mut().zip(&learned).for_each(|(sum, x)| *sum += x);
+        let sum: Vec<f64> = match name {
+            "norm_rows" => a.half(0, n * d)?,
+            "gather_norm" => {
+                let n_in = self.net.fields.max_tokens;
+                let (x, y) = (a.half(0, n_in * d)?, a.half(1, n_in * d)?);
+                rows(&a.ints(3, n)?, &x.iter().zip(&y).map(|(x, y)| x + y).collect::<Vec<_>>())
             }
+            _ => {
+                let mut sum = rows(&a.ints(0, n)?, &a.half(1, self.net.config.vocab * d)?);
+                if let Some(n_positions) = self.net.config.variant.learned_positions {
+                    let learned = rows(&a.ints(8, n)?, &a.half(9, n_positions * d)?);
+                    sum.iter_mut().zip(&learned).for_each(|(sum, x)| *sum += x);
+                }
+                sum
+            }
+        };
+        self.net.device.run(op)?;
+        // A norm inside a block reads the sum that a product left; the others make it.
+        let mut comparisons = Vec::new();
+        let got = if name == "norm_rows" {
             sum
         } else {
-            let (x, y) = (a.half(0, n_in * d)?, a.half(1, n_in * d)?);
-            x.iter().zip(&y).map(|(x, y)| x + y).collect()
+            let got = a.half(out - 1, n * d)?;
+            comparisons.push(Comparison::new(format!("{name} sum"), &narrow(got.clone()), &sum, 2e-3));
+            got
         };
-        if gather {
-            sum = rows(&a.ints(3, n)?, &sum);
-        }
-        self.net.device.run(op)?;
-        let got = a.half(out, n * d)?;
-        let mut comparisons = vec![Comparison::new(format!("{name} sum"), &narrow(got.clone()), &sum, 2e-3)];
         let input: Vec<Vec<f64>> =
             got.chunks(d).map(|row| if is_layer { centered(row) } else { row.to_vec() }).collect();
         let scale: Vec<f64> = input.iter().map(|row| rstd(row, eps)).collect();
@@ -190,11 +203,11 @@ impl Shadow<'_> {
             .collect();
         comparisons.push(Comparison::new(
             format!("{name} out"),
-            &narrow(a.half(out + 1, n * d)?),
+            &narrow(a.half(out, n * d)?),
             &normed,
             HALF_TOLERANCE,
         ));
-        comparisons.push(Comparison::new(format!("{name} rstd"), &a.f32s(out + 2, n)?, &scale, 1e-5));
+        comparisons.push(Comparison::new(format!("{name} rstd"), &a.f32s(out + 1, n)?, &scale, 1e-5));
         Ok(comparisons)
     }
 

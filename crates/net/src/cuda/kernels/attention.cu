@@ -140,11 +140,11 @@ __device__ __forceinline__ int next_queries(int b, int n, const int4* stats, int
 }
 
 // Rotates (and with QKNORM first normalizes) queries and keys: qkv [n, 3 D] -> qk [n, 2 D]. A thread takes 8 columns of
-// both halves of a head.
+// both halves of a head, from the last token on (see norm.cu).
 KERNEL rotate_qk(const bf16* qkv, const float2* table, const int* positions, const float* q_gain, const float* k_gain, bf16* qk,
                  int n, float eps) {
     const int PER = HD / 16;
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int i = (gridDim.x - 1 - blockIdx.x) * blockDim.x + threadIdx.x;
     bool live = i < n * 2 * NH * PER;
     if (!live) i = 0;
     int c = (i % PER) * 8, h = (i / PER) % NH, part = (i / (PER * NH)) % 2, token = i / (PER * NH * 2);

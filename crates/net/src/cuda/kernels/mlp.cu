@@ -1,6 +1,6 @@
-// SwiGLU on gate | up, [n, 2 FF]; a thread takes 8 columns.
+// SwiGLU on gate | up, [n, 2 FF]; a thread takes 8 columns, from the last row on (see norm.cu).
 KERNEL swiglu_fwd(const bf16* gu, bf16* out, int nvec) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int i = (gridDim.x - 1 - blockIdx.x) * blockDim.x + threadIdx.x;
     if (i >= nvec) return;
     int row = i / (FF / 8), c = i % (FF / 8);
     const bf16* p = gu + (size_t)row * (2 * FF) + c * 8;
@@ -16,7 +16,7 @@ KERNEL swiglu_fwd(const bf16* gu, bf16* out, int nvec) {
     vg.store(out + (size_t)row * FF + c * 8);
 }
 KERNEL swiglu_bwd(const bf16* gu, const bf16* dout, bf16* dgu, int nvec) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int i = (gridDim.x - 1 - blockIdx.x) * blockDim.x + threadIdx.x;
     if (i >= nvec) return;
     int row = i / (FF / 8), c = i % (FF / 8);
     size_t o = (size_t)row * (2 * FF) + c * 8;

@@ -1,5 +1,8 @@
-// Residual addition, norm and embedding: one warp a row, NV vectors of W columns a lane. The norm is an RMSNorm, or with
+// Norm and embedding: one warp a row, NV vectors of W columns a lane. The norm is an RMSNorm, or with
 // LAYERNORM a LayerNorm, whose biases follow its gains: NP parameters in all.
+//
+// Kernels that read what a product has just written go through it backwards: products write from the first row on, so that the last
+// rows are still in the cache, and what is written last here are the first rows, where the next product begins.
 #define NP (D * (1 + LAYERNORM))
 #if D % 256 == 0
 #define W 8
@@ -90,32 +93,18 @@ KERNEL embed_norm(const int* tokens, const bf16* table, const float* gain, bf16*
     if (lane == 0) rstd[row] = r;
 }
 
-// sum = x + y; out = norm(sum).
-KERNEL add_norm(const bf16* x, const bf16* y, const float* gain, bf16* sum, bf16* out, float* rstd, int n, float eps) {
-    int lane = threadIdx.x & 31, row = blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
+// out = norm(x).
+KERNEL norm_rows(const bf16* x, const float* gain, bf16* out, float* rstd, int n, float eps) {
+    int lane = threadIdx.x & 31, row = (gridDim.x - 1 - blockIdx.x) * (blockDim.x >> 5) + (threadIdx.x >> 5);
     if (row >= n) return;
     size_t o = (size_t)row * D;
-    Vec<W> vx[NV], vy[NV];
-#pragma unroll
-    for (int i = 0; i < NV; i++) vx[i].load(x + o + COL(i));
-#pragma unroll
-    for (int i = 0; i < NV; i++) vy[i].load(y + o + COL(i));
-    float a[NV][W], b[W];
-#pragma unroll
-    for (int i = 0; i < NV; i++) {
-        vx[i].unpack(a[i]);
-        vy[i].unpack(b);
-#pragma unroll
-        for (int k = 0; k < W; k++) a[i][k] += b[k];
-        vx[i].from(a[i]);
-        vx[i].store(sum + o + COL(i));
-        vx[i].unpack(a[i]);
-    }
+    float a[NV][W];
+    load_row(x + o, lane, a);
     float r = normalize_row(a, gain, out + o, eps, lane);
     if (lane == 0) rstd[row] = r;
 }
 
-// The same for the rows of the loss only: row r comes from token rows[r]; sum and out are [rows, D].
+// sum = x + y and out = norm(sum) for the rows of the loss only: row r comes from token rows[r]; sum and out are [rows, D].
 KERNEL gather_norm(const bf16* x, const bf16* y, const float* gain, const int* rows, const int* counts, bf16* sum, bf16* out,
                    float* rstd, float eps) {
     int lane = threadIdx.x & 31, row = blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
@@ -202,7 +191,7 @@ KERNEL norm_bwd(const bf16* dy, const bf16* x, const float* gain, const float* r
     float w[NV][W];
     Sums acc = {};
     load_gain(gain, lane, w);
-    for (int row = blockIdx.x * 8 + wid; row < n; row += gridDim.x * 8) {
+    for (int row = n - 1 - (blockIdx.x * 8 + wid); row >= 0; row -= gridDim.x * 8) {
         size_t o = (size_t)row * D;
         float d[NV][W], g[NV][W];
         load_row(dres + o, lane, d);
