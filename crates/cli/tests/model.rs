@@ -85,6 +85,13 @@ fn what_cannot_be_is_one_line_and_code_2() {
     check_bad(folder, &["model", "import", ".", "--from", "hf", "--out", "x"], "config.json");
     check_bad(folder, &["model", "ask", "full.safetensors", "--game", "connect4", "--top", "0"], "%top_0");
     check_bad(folder, &["bench", "model", "--preset", "9b"], "unknown preset '9b'");
+    let ask = ["model", "ask", "full.safetensors", "--game", "connect4", "--device"];
+    check_bad(folder, &[&ask[..], &["tpu"]].concat(), "unknown device 'tpu' (known: cpu cuda auto)");
+    // A build without CUDA says so, and so does a machine without a GPU.
+    if mavis_net::Device::Cuda.resolved().is_err() {
+        check_bad(folder, &[&ask[..], &["cuda"]].concat(), "cuda");
+    }
+    stdout(folder, &[&ask[..], &["auto"]].concat());
 }
 
 #[test]

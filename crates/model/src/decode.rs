@@ -13,7 +13,7 @@ pub use greedy::{Decoded, GreedySettings};
 
 use crate::{MavModel, ModelError};
 use mavis_lang::{Request, Token};
-use mavis_net::{Batch, BatchToken, Decoder, NetError, Precision, SessionId};
+use mavis_net::{Batch, BatchToken, Decoder, Device, NetError, Precision, SessionId};
 
 /// A network that answers requests.
 pub struct MavDecoder {
@@ -26,6 +26,14 @@ impl MavDecoder {
     #[must_use]
     pub fn new(decoder: Box<dyn Decoder>, full_input: bool) -> Self {
         Self { decoder, full_input }
+    }
+
+    /// A model on a device.
+    ///
+    /// # Errors
+    /// When the device is missing or the shape is refused.
+    pub fn open(model: &MavModel, precision: Precision, device: Device) -> Result<Self, ModelError> {
+        Ok(Self::new(model.decoder(precision, device)?, model.full_input))
     }
 
     /// A model on the processor.

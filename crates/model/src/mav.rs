@@ -1,7 +1,7 @@
 //! A trained MAV model as a file.
 
 use crate::{ModelError, train::vocabulary_hash};
-use mavis_net::{NetError, Precision, SmallCheckpoint, TransformerConfig, cpu::CpuDecoder};
+use mavis_net::{Decoder, Device, NetError, Precision, SmallCheckpoint, TransformerConfig, cpu::CpuDecoder};
 use std::{collections::BTreeMap, path::Path};
 
 /// The key under which a file says whether the input is read with full attention.
@@ -71,6 +71,14 @@ impl MavModel {
     #[must_use]
     pub fn notes(&self) -> BTreeMap<String, String> {
         BTreeMap::from([(FULL_INPUT.to_owned(), self.full_input.to_string())])
+    }
+
+    /// A decoder on a device.
+    ///
+    /// # Errors
+    /// When the device is missing or the shape is refused.
+    pub fn decoder(&self, precision: Precision, device: Device) -> Result<Box<dyn Decoder>, NetError> {
+        device.decoder(&self.config, &self.parameters, precision)
     }
 
     /// A decoder on the processor.

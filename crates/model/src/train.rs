@@ -4,7 +4,7 @@ mod folder;
 mod settings;
 
 pub use folder::{RunFolder, vocabulary_hash};
-pub use settings::{Budget, DataSet, Device, Puzzles, SettingsError, TrainSettings, Validation};
+pub use settings::{Budget, DataSet, Puzzles, SettingsError, TrainSettings, Validation};
 
 use crate::{
     ModelError,

@@ -30,7 +30,7 @@ pub use conv_net::CudaConvNet;
 pub use decoder::{CudaDecoder, CudaDecoderOptions};
 pub use trainer::{CudaOptions, CudaTrainer};
 
-/// Looks for the libraries that are loaded at run time.
+/// Looks for the libraries that are loaded at run time, and for a GPU.
 ///
 /// # Errors
 /// Says which is missing, and what to do.
@@ -45,7 +45,10 @@ pub fn available() -> Result<(), NetError> {
         }
         [_, false, _] => "libcublasLt is not found; put the folder of CUDA's libraries in LD_LIBRARY_PATH",
         [_, _, false] => "libnvrtc is not found; put the folder of CUDA's libraries in LD_LIBRARY_PATH",
-        _ => return Ok(()),
+        _ => match driver::CudaContext::device_count() {
+            Ok(1..) => return Ok(()),
+            _ => "no NVIDIA GPU is found, though its driver's library is",
+        },
     };
     Err(NetError::Device(missing.into()))
 }
@@ -58,7 +61,7 @@ mod tests {
     #[test]
     fn a_missing_library_is_an_error_that_says_so() {
         let Err(error) = available() else { return };
-        assert!(error.to_string().contains("is not found"), "{error}");
+        assert!(error.to_string().contains("found"), "{error}");
         let config = TransformerConfig {
             vocab: 64,
             d_model: 64,

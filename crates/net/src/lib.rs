@@ -11,6 +11,8 @@
 //!
 //! Small nets of convolutions and dense layers over boards, [`ConvNetConfig`] behind the face [`ConvNet`], use the same buffers and optimizers.
 //!
+//! [`Device`] says where to compute, and opens networks there.
+//!
 //! [`Checkpoint`] goes on with a run exactly where it stopped; [`SmallCheckpoint`] is what ships.
 //!
 //! What the tokens mean is not known here; crate `model` builds batches and reads logits.
@@ -56,6 +58,7 @@ pub mod cpu;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod decoder;
+mod device;
 mod error;
 mod layout;
 mod optimizer;
@@ -71,6 +74,7 @@ pub use checkpoint::{
 pub use config::{ConfigError, NormKind, NormPlacement, TransformerConfig, Variant};
 pub use conv_net::{ConvLayer, ConvLoss, ConvNet, ConvNetConfig, ConvTargets};
 pub use decoder::{Decoder, Logits, Precision, SessionId, Want};
+pub use device::{Device, UnknownDevice};
 pub use error::NetError;
 pub use layout::{
     ALIGN, LayerOffsets, Layout, TensorRole, TensorSpec, TransformerOffsets, initial_parameters,

@@ -10,11 +10,9 @@ use clap::{Args, Subcommand};
 use mavis_data::{Annotations, read_puzzles};
 use mavis_model::{
     mixture::{Mixture, MixtureSettings},
-    train::{Budget, Device, Event, Material, RunFolder, TrainSettings, train},
+    train::{Budget, Event, Material, RunFolder, TrainSettings, train},
 };
-use mavis_net::{
-    OptimizerSettings, TrainState, Trainer, TransformerConfig, cpu::CpuTrainer, initial_parameters,
-};
+use mavis_net::{TrainState, initial_parameters};
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},
@@ -70,6 +68,7 @@ impl TrainMav {
             settings.budget = Budget::Minutes(minutes);
         }
         let network = settings.network().or_bad_input()?;
+        settings.device.resolved().or_bad_input()?;
         let material = material(&settings)?;
         note(&format!(
             "{} positions, {} examples a step",
@@ -85,44 +84,11 @@ impl TrainMav {
             (None, Some(path)) => TrainState::new(mavis_model::MavModel::load(path)?.parameters),
             (None, None) => TrainState::new(initial_parameters(&network)?),
         };
-        let mut trainer = trainer(&settings, network, state)?;
+        let (optimizer, tokens) = (settings.optimizer.clone(), settings.batch.tokens);
+        let mut trainer = settings.device.trainer(network, optimizer, state, tokens)?;
         train(&mut *trainer, &material, &settings, &mut keeper)?;
         Ok(())
     }
-}
-
-fn trainer(
-    settings: &TrainSettings,
-    network: TransformerConfig,
-    state: TrainState,
-) -> anyhow::Result<Box<dyn Trainer>> {
-    let optimizer: OptimizerSettings = settings.optimizer.clone();
-    match settings.device {
-        Device::Cpu => Ok(Box::new(CpuTrainer::new(network, optimizer, state)?)),
-        Device::Cuda => cuda_trainer(settings, network, optimizer, state),
-    }
-}
-
-#[cfg(feature = "cuda")]
-fn cuda_trainer(
-    settings: &TrainSettings,
-    network: TransformerConfig,
-    optimizer: OptimizerSettings,
-    state: TrainState,
-) -> anyhow::Result<Box<dyn Trainer>> {
-    use mavis_net::cuda::{CudaOptions, CudaTrainer};
-    let options = CudaOptions::for_tokens(settings.batch.tokens);
-    Ok(Box::new(CudaTrainer::new(network, &optimizer, &state, &options)?))
-}
-
-#[cfg(not(feature = "cuda"))]
-fn cuda_trainer(
-    _: &TrainSettings,
-    _: TransformerConfig,
-    _: OptimizerSettings,
-    _: TrainState,
-) -> anyhow::Result<Box<dyn Trainer>> {
-    Err(BadInput::new("device = \"cuda\" needs a build with --features cuda").into())
 }
 
 /// Reads the file, then lays the overrides over it; unknown keys are errors.

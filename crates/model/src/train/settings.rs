@@ -5,7 +5,7 @@ use crate::{
     mixture::{BatchSettings, ExampleSettings},
     pack::LossSettings,
 };
-use mavis_net::{OptimizerSettings, TransformerConfig};
+use mavis_net::{Device, OptimizerSettings, TransformerConfig};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -80,16 +80,6 @@ impl Default for TrainSettings {
             schedule: Schedule::default(),
         }
     }
-}
-
-/// Where to compute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Device {
-    /// The processor.
-    Cpu,
-    /// An NVIDIA GPU; needs the feature `cuda`.
-    Cuda,
 }
 
 /// How long to train.

@@ -7,9 +7,10 @@ use crate::{
 use mavis_eval::{Cache, Evaluator};
 use mavis_model::{
     MavModel,
+    decode::MavDecoder,
     evaluator::{Embedded, EmbeddedSettings, WorldModel},
 };
-use mavis_net::Precision;
+use mavis_net::{Device, Precision};
 use mavis_search::mcts;
 use std::{path::Path, sync::Arc};
 
@@ -26,6 +27,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) {
         vec![
             Key::new("model", "a model file (default the bundled one)"),
             Key::new("int8", "true keeps weights in 8 bits: faster on some machines, slightly off"),
+            Key::new("device", "cpu, cuda, or auto for a GPU where there is one (default cpu)"),
         ]
     };
     let mut keys = model_keys();
@@ -74,6 +76,7 @@ fn evaluator(
     let path = options.value::<String>("model")?;
     let int8 = options.value::<bool>("int8")?.unwrap_or(false);
     let precision = if int8 { Precision::Int8 } else { Precision::Exact };
+    let device = options.value::<Device>("device")?.unwrap_or_default();
     let name = path.clone().unwrap_or_else(|| "bundled model".to_owned());
     let load = || -> Result<Arc<dyn Evaluator>, String> {
         let model = match &path {
@@ -81,10 +84,11 @@ fn evaluator(
             None => default()?,
         };
         let settings = EmbeddedSettings { world, name: name.clone(), ..EmbeddedSettings::default() };
-        let embedded = Embedded::cpu(&model, precision, settings).map_err(|error| error.to_string())?;
+        let decoder = MavDecoder::open(&model, precision, device).map_err(|error| error.to_string())?;
+        let embedded = Embedded::start(decoder, settings).map_err(|error| error.to_string())?;
         Ok(Arc::new(Cache::new(embedded, REMEMBERED)))
     };
     shared
-        .find_or_load(&format!("{name} {world} {int8}"), load)
+        .find_or_load(&format!("{name} {world} {int8} {device}"), load)
         .map_err(|reason| BuildError::Unavailable { player: options.kind().to_owned(), reason })
 }

@@ -9,7 +9,7 @@ use clap::Args;
 use mavis_game::{Game, Move, Position};
 use mavis_lang::{Commands, Distribution, Request, Top, referee, vocabulary};
 use mavis_model::decode::{Drafting, GreedySettings, MavDecoder};
-use mavis_net::Precision;
+use mavis_net::{Device, Precision};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -40,6 +40,9 @@ pub(super) struct Ask {
     /// Weights in 8 bits
     #[arg(long)]
     int8: bool,
+    /// Where to compute: cpu, cuda, or auto for a GPU where there is one
+    #[arg(long, default_value_t)]
+    device: Device,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -75,7 +78,8 @@ impl Ask {
         request.validate().or_bad_input()?;
         let model = read_model(&self.model)?;
         let precision = if self.int8 { Precision::Int8 } else { Precision::Exact };
-        let mut decoder = MavDecoder::cpu(&model, precision)?;
+        self.device.resolved().or_bad_input()?;
+        let mut decoder = MavDecoder::open(&model, precision, self.device)?;
         let asked = if self.sequential || self.track.is_some() {
             self.token_by_token(&mut decoder, &request, &position)?
         } else {
