@@ -134,6 +134,13 @@ impl Annotations for AnnotationTable {
             position,
         })
     }
+
+    fn n_moves(&self, idx: usize) -> Result<usize, RecordError> {
+        let end = |idx: usize| self.records.get(idx).map(|record| record.values_end);
+        let start = idx.checked_sub(1).map_or(Some(0), end);
+        let n = end(idx).zip(start).map(|(end, start)| (end - start) as usize);
+        n.ok_or_else(|| RecordError { idx, reason: "no such record".to_owned() })
+    }
 }
 
 /// A row checked against the rules.

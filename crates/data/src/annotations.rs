@@ -29,6 +29,14 @@ pub trait Annotations: Send + Sync {
     /// # Errors
     /// When the record does not describe a legal position with a value for each legal move.
     fn get(&self, idx: usize) -> Result<AnnotatedPosition, RecordError>;
+
+    /// How many moves a record values. A record of a game that is over may still count the moves an engine valued there.
+    ///
+    /// # Errors
+    /// When there is no such record, or it has to be decoded and cannot be.
+    fn n_moves(&self, idx: usize) -> Result<usize, RecordError> {
+        self.get(idx).map(|record| record.moves.len())
+    }
 }
 
 impl Annotations for Vec<AnnotatedPosition> {
@@ -77,6 +85,14 @@ impl Concatenated {
             .collect();
         Self { parts, len }
     }
+
+    /// The set a record is in, and the number of its first.
+    fn part(&self, idx: usize) -> Result<&(usize, Arc<dyn Annotations>), RecordError> {
+        let part = self.parts.partition_point(|(start, _)| *start <= idx);
+        part.checked_sub(1)
+            .and_then(|part| self.parts.get(part))
+            .ok_or_else(|| RecordError { idx, reason: "no such record".to_owned() })
+    }
 }
 
 impl Annotations for Concatenated {
@@ -85,11 +101,12 @@ impl Annotations for Concatenated {
     }
 
     fn get(&self, idx: usize) -> Result<AnnotatedPosition, RecordError> {
-        let part = self.parts.partition_point(|(start, _)| *start <= idx);
-        let (start, set) = part
-            .checked_sub(1)
-            .and_then(|part| self.parts.get(part))
-            .ok_or_else(|| RecordError { idx, reason: "no such record".to_owned() })?;
+        let (start, set) = self.part(idx)?;
         set.get(idx - start).map_err(|error| RecordError { idx, ..error })
+    }
+
+    fn n_moves(&self, idx: usize) -> Result<usize, RecordError> {
+        let (start, set) = self.part(idx)?;
+        set.n_moves(idx - start).map_err(|error| RecordError { idx, ..error })
     }
 }

@@ -135,6 +135,12 @@ impl Annotations for FenValues {
             moves.into_iter().zip(&record[2..]).map(|(mv, value)| (mv, win_probability(*value))).collect();
         Ok(AnnotatedPosition { position, moves, best: Some(best) })
     }
+
+    fn n_moves(&self, idx: usize) -> Result<usize, RecordError> {
+        let start =
+            self.records.get(idx).ok_or_else(|| RecordError { idx, reason: "no such record".to_owned() })?;
+        Ok(usize::from(self.values[*start as usize]))
+    }
 }
 
 /// A key that orders moves as their UCI text does, without allocating: the text packed into an integer.

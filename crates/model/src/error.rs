@@ -26,6 +26,9 @@ pub enum ModelError {
     /// A model that does not say how its input is read.
     #[error("{0} is no model of ours: its notes lack how the input is read")]
     Foreign(String),
+    /// A position or move that a predictor cannot read.
+    #[error("{0}")]
+    Input(String),
     /// A request that fan-out cannot answer.
     #[error("fan-out answers requests that give a position and ask for a list of moves")]
     NoList,

@@ -6,6 +6,7 @@
 //! [`decode`] answers requests through sessions: greedily, all moves at once, and with drafts of states that are checked instead of written.
 //! [`evaluator`] puts a model on its own thread behind the face every search asks. [`interchange`] takes models to other programs and
 //! back. [`measure`] says how fast all this is and how far its ways agree.
+//! [`predictor`] holds the searchless predictors of paper 002, which train by the same loop ([`train::learn`]).
 //! Networks come from `mavis-net`, text and tokens from `mavis-lang`, positions from `mavis-data`.
 //!
 //! ```
@@ -16,6 +17,7 @@
 //! # Ok::<(), String>(())
 //! ```
 
+pub mod deck;
 pub mod decode;
 mod ended;
 mod error;
@@ -29,6 +31,7 @@ pub mod measure;
 pub mod mixture;
 pub mod pack;
 mod permutation;
+pub mod predictor;
 mod preset;
 mod schedule;
 pub mod train;

@@ -1,11 +1,20 @@
 //! Threads that build batches ahead of the trainer.
 
-use crate::{mixture::Mixture, pack::Packed};
+use crate::pack::Packed;
 use mavis_data::RecordError;
 use std::{
     sync::mpsc::{Receiver, SyncSender, sync_channel},
     thread::JoinHandle,
 };
+
+/// Training data as numbered batches; any thread can build any of them.
+pub trait Batches: Send {
+    /// Fills `packed` with batch number `number`.
+    ///
+    /// # Errors
+    /// A record that cannot be used.
+    fn fill(&self, number: u64, packed: &mut Packed) -> Result<(), RecordError>;
+}
 
 /// Batches in order, built ahead by worker threads.
 ///
@@ -25,13 +34,13 @@ struct Lane {
 impl Loader {
     /// Starts `n_workers` threads at batch number `first`.
     #[must_use]
-    pub fn start(mixture: &Mixture, first: u64, n_workers: usize) -> Self {
+    pub fn start(batches: &(impl Batches + Clone + 'static), first: u64, n_workers: usize) -> Self {
         let n_workers = n_workers.max(1) as u64;
         let lanes = (0..n_workers)
             .map(|lane| {
                 // The lane of batch k is k modulo the number of lanes, wherever the run starts.
                 let start = first + (lane + n_workers - first % n_workers) % n_workers;
-                spawn(mixture.clone(), start, n_workers)
+                spawn(batches.clone(), start, n_workers)
             })
             .collect();
         Self { lanes, next: first }
@@ -52,14 +61,14 @@ impl Loader {
     }
 }
 
-fn spawn(mixture: Mixture, start: u64, stride: u64) -> Lane {
+fn spawn(batches: impl Batches + 'static, start: u64, stride: u64) -> Lane {
     let (send, ready) = sync_channel(2);
     let (spent, reuse) = sync_channel::<Packed>(4);
     let worker = std::thread::spawn(move || {
         let mut number = start;
         loop {
             let mut packed = reuse.try_recv().unwrap_or_default();
-            let built = mixture.fill(number, &mut packed).map(|()| packed);
+            let built = batches.fill(number, &mut packed).map(|()| packed);
             let failed = built.is_err();
             if send.send(built).is_err() || failed {
                 return;

@@ -1,8 +1,11 @@
 //! A trained MAV model as a file.
 
-use crate::{ModelError, train::vocabulary_hash};
+use crate::{
+    ModelError,
+    train::{Card, vocabulary_hash},
+};
 use mavis_net::{Decoder, Device, NetError, Precision, SmallCheckpoint, TransformerConfig, cpu::CpuDecoder};
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
 /// The key under which a file says whether the input is read with full attention.
 const FULL_INPUT: &str = "full_input";
@@ -57,20 +60,22 @@ impl MavModel {
     /// # Errors
     /// When the file cannot be written; what was there stays.
     pub fn save(&self, path: &Path) -> Result<(), ModelError> {
+        let Card { vocabulary, notes } = Self::card(self.full_input);
         let small = SmallCheckpoint {
             config: self.config.clone(),
-            vocabulary: vocabulary_hash(),
+            vocabulary,
             step: self.step,
             parameters: self.parameters.clone(),
-            notes: self.notes(),
+            notes,
         };
         Ok(small.save(path)?)
     }
 
     /// What the file says beside shape and weights.
     #[must_use]
-    pub fn notes(&self) -> BTreeMap<String, String> {
-        BTreeMap::from([(FULL_INPUT.to_owned(), self.full_input.to_string())])
+    pub fn card(full_input: bool) -> Card {
+        let notes = [(FULL_INPUT.to_owned(), full_input.to_string())].into();
+        Card { vocabulary: vocabulary_hash(), notes }
     }
 
     /// A decoder on a device.

@@ -1,10 +1,11 @@
 //! Which examples a batch holds: a pure function of seed and batch number.
 
 use crate::{
+    deck::Deck,
     ended::random_end,
     image::random_image,
+    loader::Batches,
     pack::{LossSettings, Packed, Packer},
-    permutation::{Permutation, mix},
 };
 use mavis_data::{AnnotatedPosition, Annotations, RecordError};
 use mavis_game::{Game, Position};
@@ -55,21 +56,11 @@ impl Default for BatchSettings {
     }
 }
 
-/// One set of a mixture and how many examples of each batch come from it.
-#[derive(Clone)]
-struct Part {
-    set: Arc<dyn Annotations>,
-    quota: usize,
-}
-
-/// The training data of a run as numbered batches.
-///
-/// Batch `k` takes the same number of examples from every set, the next ones of a random order that is new for each epoch
-/// of that set. It depends on nothing but the seed and `k`, so a run resumes exactly, and any thread can build any batch.
+/// The training data of a run as numbered batches; a [`Deck`] says which positions each holds.
 #[derive(Clone)]
 pub struct Mixture {
-    parts: Vec<Part>,
-    seed: u64,
+    sets: Vec<Arc<dyn Annotations>>,
+    deck: Deck,
     batch: BatchSettings,
     examples: ExampleSettings,
     packer: Packer,
@@ -96,61 +87,23 @@ impl Mixture {
     pub fn new(sets: Vec<(Arc<dyn Annotations>, f32)>, settings: MixtureSettings) -> Option<Self> {
         let sets: Vec<_> =
             sets.into_iter().filter(|(set, weight)| !set.is_empty() && *weight > 0.0).collect();
-        let total: f32 = sets.iter().map(|(_, weight)| *weight).sum();
-        if sets.is_empty() {
-            return None;
-        }
-        let parts = sets
-            .into_iter()
-            .map(|(set, weight)| {
-                let quota = (settings.batch.examples as f32 * weight / total).round().max(1.0) as usize;
-                Part { set, quota }
-            })
-            .collect();
+        let sizes: Vec<(usize, f32)> = sets.iter().map(|(set, weight)| (set.len(), *weight)).collect();
+        let deck = Deck::new(&sizes, settings.batch.examples, settings.seed)?;
+        let sets = sets.into_iter().map(|(set, _)| set).collect();
         let packer = Packer { loss: settings.loss, full_input: settings.full_input };
-        Some(Self { parts, seed: settings.seed, batch: settings.batch, examples: settings.examples, packer })
+        Some(Self { sets, deck, batch: settings.batch, examples: settings.examples, packer })
     }
 
     /// Examples a batch holds when all fit.
     #[must_use]
     pub fn examples_per_batch(&self) -> usize {
-        self.parts.iter().map(|part| part.quota).sum()
+        self.deck.n_records()
     }
 
     /// Positions in all sets.
     #[must_use]
     pub fn n_positions(&self) -> usize {
-        self.parts.iter().map(|part| part.set.len()).sum()
-    }
-
-    /// Fills `packed` with batch number `number`.
-    ///
-    /// # Errors
-    /// A record that cannot be used.
-    pub fn fill(&self, number: u64, packed: &mut Packed) -> Result<(), RecordError> {
-        packed.clear();
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(mix(self.seed ^ mix(number)));
-        let mut builder = ExampleBuilder::default();
-        let mut example = Example::default();
-        for (part_idx, part) in self.parts.iter().enumerate() {
-            let n = part.set.len() as u64;
-            let first = number * part.quota as u64;
-            for place in first..first + part.quota as u64 {
-                let order =
-                    Permutation::new(part.set.len(), mix(self.seed ^ mix(place / n) ^ part_idx as u64));
-                let mut annotated = part.set.get(order.get((place % n) as usize))?;
-                // No draw where nothing depends on it, so that settings without these shares give the batches they always gave.
-                if self.examples.ended > 0.0 && rng.random::<f32>() < self.examples.ended {
-                    annotated = random_end(&*part.set, &mut rng)?.unwrap_or(annotated);
-                }
-                if self.examples.mirrored > 0.0 && rng.random::<f32>() < self.examples.mirrored {
-                    annotated = random_image(annotated, &mut rng);
-                }
-                self.push(packed, annotated, &mut builder, &mut example, &mut rng);
-            }
-        }
-        packed.finish();
-        Ok(())
+        self.deck.n_total()
     }
 
     fn push(
@@ -203,6 +156,28 @@ impl Mixture {
         } else {
             self.packer.push_chain(packed, example, &annotated);
         }
+    }
+}
+
+impl Batches for Mixture {
+    fn fill(&self, number: u64, packed: &mut Packed) -> Result<(), RecordError> {
+        packed.clear();
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.deck.batch_seed(number));
+        let mut builder = ExampleBuilder::default();
+        let mut example = Example::default();
+        for (set, record) in self.deck.batch(number) {
+            let mut annotated = self.sets[set].get(record)?;
+            // No draw where nothing depends on it, so that settings without these shares give the batches they always gave.
+            if self.examples.ended > 0.0 && rng.random::<f32>() < self.examples.ended {
+                annotated = random_end(&*self.sets[set], &mut rng)?.unwrap_or(annotated);
+            }
+            if self.examples.mirrored > 0.0 && rng.random::<f32>() < self.examples.mirrored {
+                annotated = random_image(annotated, &mut rng);
+            }
+            self.push(packed, annotated, &mut builder, &mut example, &mut rng);
+        }
+        packed.finish();
+        Ok(())
     }
 }
 

@@ -3,8 +3,8 @@
 mod folder;
 mod settings;
 
-pub use folder::{RunFolder, vocabulary_hash};
-pub use settings::{Budget, DataSet, Puzzles, SettingsError, TrainSettings, Validation};
+pub use folder::{Card, RunFolder, vocabulary_hash};
+pub use settings::{Budget, DataSet, Pace, Puzzles, SettingsError, TrainSettings, Validation};
 
 use crate::{
     ModelError,
@@ -12,6 +12,7 @@ use crate::{
     loader::Loader,
     mixture::Mixture,
     pack::{Packed, tag},
+    predictor::PredictorQuality,
     validation::{self, Quality},
 };
 use mavis_data::{Annotations, Puzzle};
@@ -31,6 +32,21 @@ pub struct Material {
     pub validation: Vec<(String, Arc<dyn Annotations>)>,
     /// Puzzles, if any.
     pub puzzles: Vec<Puzzle>,
+}
+
+/// What a run learns, and how it is measured.
+pub trait Lesson {
+    /// Starts the threads that build its batches, from batch number `first` on.
+    fn loader(&self, first: u64, n_workers: usize) -> Loader;
+
+    /// Names of the kinds of rows, in order of their tags.
+    fn kinds(&self) -> &'static [&'static str];
+
+    /// Measures the averaged weights; step and time are filled in already.
+    ///
+    /// # Errors
+    /// A network that fails, or a record that cannot be used.
+    fn measure(&self, network: &mut Averaged<'_>, measured: &mut Measurement) -> Result<(), ModelError>;
 }
 
 /// One line of the log.
@@ -69,7 +85,7 @@ pub struct StepLine {
 }
 
 /// A measurement of the averaged weights.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Measurement {
     /// Steps done.
     pub step: u64,
@@ -80,7 +96,11 @@ pub struct Measurement {
     /// Seconds that measuring took.
     pub measuring: f64,
     /// Quality by set.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub quality: BTreeMap<String, Quality>,
+    /// Quality of a predictor by set.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub predictions: BTreeMap<String, PredictorQuality>,
     /// Share of puzzles solved whole, and of first moves found.
     pub puzzles: Option<(f64, f64)>,
 }
@@ -103,20 +123,68 @@ pub trait Keeper {
     fn should_stop(&self) -> bool;
 }
 
-/// Trains until the budget is spent or the keeper ends it; always ends with a checkpoint and a measurement.
+/// Trains a MAV model; see [`learn`].
 ///
 /// # Errors
-/// A network that fails, a record that cannot be used, a keeper that cannot keep.
+/// As [`learn`].
 pub fn train(
     trainer: &mut dyn Trainer,
     material: &Material,
     settings: &TrainSettings,
     keeper: &mut dyn Keeper,
 ) -> Result<(), ModelError> {
+    learn(trainer, &MavLesson { material, settings }, &settings.pace(), keeper)
+}
+
+struct MavLesson<'a> {
+    material: &'a Material,
+    settings: &'a TrainSettings,
+}
+
+impl Lesson for MavLesson<'_> {
+    fn loader(&self, first: u64, n_workers: usize) -> Loader {
+        Loader::start(&self.material.mixture, first, n_workers)
+    }
+
+    fn kinds(&self) -> &'static [&'static str] {
+        &tag::NAMES
+    }
+
+    fn measure(&self, network: &mut Averaged<'_>, measured: &mut Measurement) -> Result<(), ModelError> {
+        let settings = self.settings;
+        for (name, set) in &self.material.validation {
+            let quality = validation::quality(
+                network,
+                settings.full_input,
+                &**set,
+                settings.validation_positions,
+                settings.batch.tokens,
+            )?;
+            measured.quality.insert(name.clone(), quality);
+        }
+        let puzzles = &self.material.puzzles;
+        if !puzzles.is_empty() {
+            let solved = validation::puzzles(network, settings.full_input, puzzles, settings.batch.tokens)?;
+            measured.puzzles = Some(solved);
+        }
+        Ok(())
+    }
+}
+
+/// Trains until the budget is spent or the keeper ends it; always ends with a checkpoint and a measurement.
+///
+/// # Errors
+/// A network that fails, a record that cannot be used, a keeper that cannot keep.
+pub fn learn(
+    trainer: &mut dyn Trainer,
+    lesson: &dyn Lesson,
+    pace: &Pace,
+    keeper: &mut dyn Keeper,
+) -> Result<(), ModelError> {
     let mut run = Run {
         trainer,
-        material,
-        settings,
+        lesson,
+        pace,
         started: Instant::now(),
         paused: Duration::ZERO,
         meter: Meter::default(),
@@ -128,8 +196,8 @@ pub fn train(
 
 struct Run<'a> {
     trainer: &'a mut dyn Trainer,
-    material: &'a Material,
-    settings: &'a TrainSettings,
+    lesson: &'a dyn Lesson,
+    pace: &'a Pace,
     started: Instant,
     /// Time spent on measurements and checkpoints, which a budget of minutes does not count.
     paused: Duration,
@@ -149,8 +217,8 @@ struct Meter {
 
 impl Run<'_> {
     fn go(&mut self, keeper: &mut dyn Keeper) -> Result<(), ModelError> {
-        let settings = self.settings;
-        let mut loader = Loader::start(&self.material.mixture, self.trainer.step(), settings.workers);
+        let pace = self.pace;
+        let mut loader = self.lesson.loader(self.trainer.step(), pace.workers);
         let mut submitted = self.trainer.step();
         self.meter.since = Some(Instant::now());
         while self.progress(submitted) < 1.0 && !keeper.should_stop() {
@@ -164,7 +232,7 @@ impl Run<'_> {
                 self.collect(keeper)?;
             }
             let due = |every: u64| every > 0 && submitted.is_multiple_of(every);
-            let (measure, save) = (due(settings.measure_every), due(settings.checkpoint_every));
+            let (measure, save) = (due(pace.measure_every), due(pace.checkpoint_every));
             if measure || save {
                 let pause = Instant::now();
                 self.drain(keeper)?;
@@ -188,14 +256,14 @@ impl Run<'_> {
     }
 
     fn progress(&self, step: u64) -> f32 {
-        match self.settings.budget {
+        match self.pace.budget {
             Budget::Steps(steps) => step as f32 / steps.max(1) as f32,
             Budget::Minutes(minutes) => (self.seconds() / (60.0 * minutes).max(1e-9)) as f32,
         }
     }
 
     fn submit(&mut self, packed: &Packed, step: u64) -> Result<(), ModelError> {
-        let learning_rate = self.settings.schedule.rate(step, self.progress(step));
+        let learning_rate = self.pace.schedule.rate(step, self.progress(step));
         self.trainer.submit(&packed.batch, &packed.rows, &StepSettings { learning_rate })?;
         self.rates.push_back(learning_rate);
         self.meter.tokens += packed.batch.len() as u64;
@@ -206,7 +274,7 @@ impl Run<'_> {
     fn collect(&mut self, keeper: &mut dyn Keeper) -> Result<(), ModelError> {
         let Some(report) = self.trainer.collect()? else { return Ok(()) };
         let rate = self.rates.pop_front().unwrap_or(0.0);
-        if self.settings.log_every > 0 && report.step.is_multiple_of(self.settings.log_every) {
+        if self.pace.log_every > 0 && report.step.is_multiple_of(self.pace.log_every) {
             let line = self.line(&report, rate);
             keeper.log(&Event::Step(line))?;
             self.meter = Meter { since: Some(Instant::now()), ..Meter::default() };
@@ -237,36 +305,19 @@ impl Run<'_> {
                 .loss
                 .tags
                 .iter()
-                .filter_map(|row| Some((*tag::NAMES.get(usize::from(row.tag))?, row.loss)))
+                .filter_map(|row| Some((*self.lesson.kinds().get(usize::from(row.tag))?, row.loss)))
                 .collect(),
             gradient_norm: report.update.gradient_norm,
         }
     }
 
     fn measure(&mut self, keeper: &mut dyn Keeper) -> Result<(), ModelError> {
-        let settings = self.settings;
-        let (seconds, begin) = (self.seconds(), Instant::now());
-        let mut network = Averaged(&mut *self.trainer);
-        let mut quality = BTreeMap::new();
-        for (name, set) in &self.material.validation {
-            let measured = validation::quality(
-                &mut network,
-                settings.full_input,
-                &**set,
-                settings.validation_positions,
-                settings.batch.tokens,
-            )?;
-            quality.insert(name.clone(), measured);
-        }
-        let puzzles = if self.material.puzzles.is_empty() {
-            None
-        } else {
-            let puzzles = &self.material.puzzles;
-            Some(validation::puzzles(&mut network, settings.full_input, puzzles, settings.batch.tokens)?)
-        };
-        let measuring = begin.elapsed().as_secs_f64();
-        let (step, examples) = (self.trainer.step(), self.examples);
-        keeper.log(&Event::Measure(Measurement { step, seconds, examples, measuring, quality, puzzles }))
+        let (step, seconds, examples) = (self.trainer.step(), self.seconds(), self.examples);
+        let begin = Instant::now();
+        let mut measured = Measurement { step, seconds, examples, ..Measurement::default() };
+        self.lesson.measure(&mut Averaged(&mut *self.trainer), &mut measured)?;
+        measured.measuring = begin.elapsed().as_secs_f64();
+        keeper.log(&Event::Measure(measured))
     }
 }
 

@@ -10,6 +10,7 @@ use mavis_game::{Game, Move, Position, Rules};
 use mavis_model::{
     MavModel, Preset,
     decode::MavDecoder,
+    loader::Batches as _,
     measure::{fan_out_against_chain, int8_against_exact},
     mixture::{BatchSettings, ExampleSettings, Mixture, MixtureSettings},
     pack::Packed,

@@ -1,9 +1,11 @@
 //! The folder a run lives in: settings, log, checkpoints.
 
-use super::{Event, Keeper, TrainSettings};
-use crate::{ModelError, mav::MavModel};
-use mavis_net::{Checkpoint, TrainState, Trainer, TransformerConfig, Weights};
+use super::{Event, Keeper};
+use crate::ModelError;
+use mavis_net::{Checkpoint, SmallCheckpoint, TrainState, Trainer, TransformerConfig, Weights};
+use serde::Serialize;
 use std::{
+    collections::BTreeMap,
     fs::{File, OpenOptions},
     io::Write,
     path::{Path, PathBuf},
@@ -16,12 +18,21 @@ use std::{
 /// A run on disk: `settings.toml`, `metrics.jsonl`, `checkpoint.safetensors` (resumes) and `model.safetensors` (ships).
 pub struct RunFolder {
     folder: PathBuf,
-    settings: TrainSettings,
+    card: Card,
     metrics: File,
     /// Raised to end the run with a checkpoint.
     stop: Arc<AtomicBool>,
     /// Sees each event after it is kept.
     watch: Box<dyn FnMut(&Event)>,
+}
+
+/// What the files of a model say beside shape and weights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Card {
+    /// Names what token ids mean, so that they are never read with another meaning.
+    pub vocabulary: String,
+    /// How the input is read, and whatever else its kind of model needs.
+    pub notes: BTreeMap<String, String>,
 }
 
 impl RunFolder {
@@ -31,7 +42,8 @@ impl RunFolder {
     /// When the folder cannot be written.
     pub fn open(
         folder: &Path,
-        settings: &TrainSettings,
+        settings: &impl Serialize,
+        card: Card,
         stop: Arc<AtomicBool>,
         watch: Box<dyn FnMut(&Event)>,
     ) -> Result<Self, ModelError> {
@@ -45,7 +57,7 @@ impl RunFolder {
         std::fs::write(&path, text).map_err(file_error(&path))?;
         let path = folder.join("metrics.jsonl");
         let metrics = OpenOptions::new().create(true).append(true).open(&path).map_err(file_error(&path))?;
-        Ok(Self { folder: folder.to_owned(), settings: settings.clone(), metrics, stop, watch })
+        Ok(Self { folder: folder.to_owned(), card, metrics, stop, watch })
     }
 
     /// The state to go on from, if the folder has a checkpoint of the same shape.
@@ -57,7 +69,7 @@ impl RunFolder {
         if !path.exists() {
             return Ok(None);
         }
-        let checkpoint = Checkpoint::<TransformerConfig>::load(&path, Some(&vocabulary_hash()))?;
+        let checkpoint = Checkpoint::<TransformerConfig>::load(&path, Some(&self.card.vocabulary))?;
         Ok(Some(checkpoint.state))
     }
 }
@@ -76,20 +88,17 @@ impl Keeper for RunFolder {
 
     fn checkpoint(&mut self, trainer: &mut dyn Trainer) -> Result<(), ModelError> {
         let config = trainer.config().clone();
-        let model = MavModel {
+        let Card { vocabulary, notes } = self.card.clone();
+        let model = SmallCheckpoint {
             config: config.clone(),
-            full_input: self.settings.full_input,
+            vocabulary: vocabulary.clone(),
             step: trainer.step(),
             parameters: trainer.parameters(Weights::Average)?,
+            notes: notes.clone(),
         };
         model.save(&self.folder.join("model.safetensors"))?;
-        let checkpoint = Checkpoint {
-            config,
-            vocabulary: vocabulary_hash(),
-            state: trainer.state()?,
-            opaque: Vec::new(),
-            notes: model.notes(),
-        };
+        let checkpoint =
+            Checkpoint { config, vocabulary, state: trainer.state()?, opaque: Vec::new(), notes };
         Ok(checkpoint.save(&self.folder.join("checkpoint.safetensors"))?)
     }
 

@@ -129,12 +129,42 @@ pub struct Puzzles {
     pub limit: usize,
 }
 
+/// How a run proceeds, whatever it learns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pace {
+    /// How long to train.
+    pub budget: Budget,
+    /// Threads that build batches.
+    pub workers: usize,
+    /// Steps between log lines.
+    pub log_every: u64,
+    /// Steps between measurements; 0 means only at the end.
+    pub measure_every: u64,
+    /// Steps between checkpoints; 0 means only at the end.
+    pub checkpoint_every: u64,
+    /// The learning rate.
+    pub schedule: Schedule,
+}
+
 /// Settings that contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("bad training settings: {0}")]
 pub struct SettingsError(pub String);
 
 impl TrainSettings {
+    /// How the run proceeds.
+    #[must_use]
+    pub fn pace(&self) -> Pace {
+        Pace {
+            budget: self.budget,
+            workers: self.workers,
+            log_every: self.log_every,
+            measure_every: self.measure_every,
+            checkpoint_every: self.checkpoint_every,
+            schedule: self.schedule.clone(),
+        }
+    }
+
     /// The shape of the network.
     ///
     /// # Errors
