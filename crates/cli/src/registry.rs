@@ -1,15 +1,16 @@
 //! Every player the binary knows.
 
 use crate::{bundled, human::Human};
-use mavis_play::{Kind, Registry, add_engines, add_models, add_mpc, add_oracles};
+use mavis_play::{Kind, Registry, add_engines, add_models, add_mpc, add_oracles, add_predictors};
 
 /// The registry with all kinds, the human included. Engines are found on the user's `PATH`.
 pub(crate) fn players() -> Registry {
     let mut registry = Registry::basic();
     let search_path = std::env::var_os("PATH");
     add_oracles(&mut registry, search_path.clone());
-    add_engines(&mut registry, search_path);
+    add_engines(&mut registry, search_path.clone());
     add_models(&mut registry, bundled::model);
+    add_predictors(&mut registry, search_path);
     // Made of the players above, so it comes after them.
     add_mpc(&mut registry);
     registry.add(Kind {

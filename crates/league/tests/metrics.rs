@@ -80,7 +80,13 @@ fn kendall_agrees_with_published_values() {
 fn sample(at: f64, chosen: Option<u16>, predicted: &[(u16, f64)]) -> ActionSample {
     let moves = |list: &[(u16, f64)]| list.iter().map(|&(mv, value)| (Move(mv), value)).collect();
     let annotated = [(1, 0.8), (2, 0.5), (3, 0.8), (4, 0.1)];
-    ActionSample { at, annotated: moves(&annotated), chosen: chosen.map(Move), predicted: moves(predicted) }
+    ActionSample {
+        at,
+        annotated: moves(&annotated),
+        chosen: chosen.map(Move),
+        predicted: moves(predicted),
+        ranking: Vec::new(),
+    }
 }
 
 #[test]

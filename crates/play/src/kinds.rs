@@ -2,9 +2,11 @@
 
 mod model;
 mod mpc;
+mod predictor;
 
 pub use model::{DefaultModel, add_models};
 pub use mpc::add_mpc;
+pub use predictor::add_predictors;
 
 use crate::{
     BuildError, EngineSpec, GameOracle, Key, Kind, Options, OraclePlayer, Player, Registry, SearchPlayer,

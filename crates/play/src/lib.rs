@@ -31,12 +31,12 @@ mod spec;
 
 pub use analysis::{Analysis, MoveAnalysis};
 pub use clock::{Clock, TimeControl};
-pub use kinds::{DefaultModel, add_engines, add_models, add_mpc, add_oracles};
+pub use kinds::{DefaultModel, add_engines, add_models, add_mpc, add_oracles, add_predictors};
 pub use player::{Choice, Limit, Player, PlayerError, Thought, Turn};
 pub use players::{
-    EngineSpec, GameOracle, GreedyPlayer, GreedyScoring, GreedySettings, Lookahead, Maker, MpcPlayer,
-    MpcSettings, OraclePlayer, Predicted, RandomPlayer, RolloutPlayer, SearchPlayer, Steps, UciLimits,
-    UciPlayer, UciSettings,
+    EngineSpec, Finisher, GameOracle, GreedyPlayer, GreedyScoring, GreedySettings, Lookahead, Maker,
+    MpcPlayer, MpcSettings, OraclePlayer, PolicyChoice, Predicted, PredictorPlayer, PredictorPolicy,
+    RandomPlayer, RolloutPlayer, SearchPlayer, Steps, UciLimits, UciPlayer, UciSettings,
 };
 pub use referee::{GameRecord, MoveRecord, Referee, Termination, Verdict};
 pub use registry::{Build, BuildError, Key, Kind, Registry};

@@ -1,5 +1,7 @@
 //! `mavis train`: networks from annotated positions.
 
+mod predictor;
+
 use crate::{
     annotated,
     input::{BadInput, OrBadInput},
@@ -7,12 +9,14 @@ use crate::{
 };
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use mavis_data::{Annotations, read_puzzles};
+use mavis_data::{Annotations, Puzzle, read_puzzles};
 use mavis_model::{
+    MavModel,
     mixture::{Mixture, MixtureSettings},
     train::{Budget, Event, Material, RunFolder, TrainSettings, train},
 };
 use mavis_net::{TrainState, initial_parameters};
+use serde::de::DeserializeOwned;
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},
@@ -29,6 +33,7 @@ pub(crate) struct Train {
 #[derive(Subcommand)]
 enum What {
     Mav(TrainMav),
+    Predictor(predictor::TrainPredictor),
 }
 
 /// Trains the MAV model; run it again with the same folder to go on.
@@ -57,13 +62,14 @@ impl Train {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         match self.what {
             What::Mav(command) => command.run(),
+            What::Predictor(command) => command.run(),
         }
     }
 }
 
 impl TrainMav {
     fn run(self) -> anyhow::Result<()> {
-        let mut settings = read_settings(&self.config, &self.overrides)?;
+        let mut settings: TrainSettings = read_settings(&self.config, &self.overrides)?;
         if let Some(minutes) = self.max_minutes {
             settings.budget = Budget::Minutes(minutes);
         }
@@ -75,13 +81,14 @@ impl TrainMav {
             material.mixture.n_positions(),
             material.mixture.examples_per_batch()
         ));
-        let mut keeper = RunFolder::open(&self.out, &settings, stop::flag(), Box::new(show))?;
+        let card = MavModel::card(settings.full_input);
+        let mut keeper = RunFolder::open(&self.out, &settings, card, stop::flag(), Box::new(show))?;
         let state = match (keeper.resume()?, &self.from) {
             (Some(state), _) => {
                 note(&format!("going on from step {}", state.step));
                 state
             }
-            (None, Some(path)) => TrainState::new(mavis_model::MavModel::load(path)?.parameters),
+            (None, Some(path)) => TrainState::new(MavModel::load(path)?.parameters),
             (None, None) => TrainState::new(initial_parameters(&network)?),
         };
         let (optimizer, tokens) = (settings.optimizer.clone(), settings.batch.tokens);
@@ -92,7 +99,7 @@ impl TrainMav {
 }
 
 /// Reads the file, then lays the overrides over it; unknown keys are errors.
-fn read_settings(path: &Path, overrides: &[String]) -> anyhow::Result<TrainSettings> {
+fn read_settings<T: DeserializeOwned>(path: &Path, overrides: &[String]) -> anyhow::Result<T> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string()).map_err(chain)?;
     let mut table: toml::Table = text.parse().map_err(|error| bad_file(path, &error))?;
     for line in overrides {
@@ -133,12 +140,7 @@ fn material(settings: &TrainSettings) -> anyhow::Result<Material> {
         Some(puzzles) => read_puzzles(&puzzles.path, usize::MAX).map_err(|error| chain(error.into()))?,
         None => Vec::new(),
     };
-    // A position is the same whatever its move counters say.
-    let known: HashSet<String> = puzzles
-        .iter()
-        .flat_map(|puzzle| &puzzle.steps)
-        .map(|(position, _)| board_of(&position.to_string()))
-        .collect();
+    let known = puzzle_boards(&puzzles);
     let mut sets = Vec::new();
     for set in &settings.data {
         sets.push((open(&set.path, &set.game, |fen| !known.contains(&board_of(fen)))?, set.weight));
@@ -160,6 +162,12 @@ fn material(settings: &TrainSettings) -> anyhow::Result<Material> {
         .ok_or_else(|| BadInput::new("no data to train on: the settings need [[data]]"))?;
     let limit = settings.puzzles.as_ref().map_or(0, |puzzles| puzzles.limit);
     Ok(Material { mixture, validation, puzzles: puzzles.into_iter().take(limit).collect() })
+}
+
+/// Boards of puzzles, which are left out of the data: a position is the same whatever its move counters say.
+fn puzzle_boards(puzzles: &[Puzzle]) -> HashSet<String> {
+    let positions = puzzles.iter().flat_map(|puzzle| &puzzle.steps);
+    positions.map(|(position, _)| board_of(&position.to_string())).collect()
 }
 
 /// The first four fields of a FEN.
@@ -209,6 +217,16 @@ fn show(event: &Event) {
                     100.0 * q.best_by_max,
                     q.regret,
                     q.value_error
+                ));
+            }
+            for (name, q) in &measured.predictions {
+                let error =
+                    q.value_error.map_or_else(String::new, |error| format!(", value error {error:.4}"));
+                note(&format!(
+                    "measured {name}: action accuracy {:.1} %, Kendall's tau-b {:.4}, regret {:.4}{error}",
+                    100.0 * q.action_accuracy,
+                    q.kendall_tau,
+                    q.regret
                 ));
             }
             if let Some((solved, first)) = measured.puzzles {

@@ -14,6 +14,8 @@ pub struct ActionSample {
     pub chosen: Option<Move>,
     /// Predicted values of moves, as far as there are any.
     pub predicted: Vec<(Move, f64)>,
+    /// What ranks the moves where they have no values: probabilities of being the best.
+    pub ranking: Vec<(Move, f64)>,
 }
 
 impl ActionSample {
@@ -35,23 +37,24 @@ impl ActionSample {
     /// Mean difference of predicted and annotated values over moves that have both.
     #[must_use]
     pub fn value_error(&self) -> Option<f64> {
-        let pairs = self.pairs();
+        let pairs = self.pairs(&self.predicted);
         let sum: f64 = pairs.iter().map(|(predicted, annotated)| (predicted - annotated).abs()).sum();
         (!pairs.is_empty()).then(|| sum / pairs.len() as f64)
     }
 
-    /// Kendall's tau-b of predicted and annotated values over moves that have both.
+    /// Kendall's tau-b of predicted and annotated values over moves that have both; of the ranking where nothing is predicted.
     #[must_use]
     pub fn tau(&self) -> Option<f64> {
-        kendall_tau_b(&self.pairs())
+        let scores = if self.predicted.is_empty() { &self.ranking } else { &self.predicted };
+        kendall_tau_b(&self.pairs(scores))
     }
 
     fn annotated_value(&self, mv: Move) -> Option<f64> {
         self.annotated.iter().find(|(known, _)| *known == mv).map(|(_, value)| *value)
     }
 
-    fn pairs(&self) -> Vec<(f64, f64)> {
-        self.predicted
+    fn pairs(&self, scores: &[(Move, f64)]) -> Vec<(f64, f64)> {
+        scores
             .iter()
             .filter_map(|&(mv, predicted)| self.annotated_value(mv).map(|annotated| (predicted, annotated)))
             .collect()

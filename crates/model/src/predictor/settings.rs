@@ -166,12 +166,6 @@ impl PredictorSettings {
         Ok(config)
     }
 
-    /// Tokens of a step.
-    #[must_use]
-    pub fn tokens_per_step(&self) -> usize {
-        self.samples * self.target.context()
-    }
-
     /// How the run proceeds.
     #[must_use]
     pub fn pace(&self) -> Pace {

@@ -124,8 +124,8 @@ impl PredictorPlayer {
     /// The finisher's move among the five best, if all of them win almost surely for the predictor and for it.
     fn finish(&mut self, turn: &mut Turn<'_>, ranked: &[(Move, f32)]) -> Option<usize> {
         let top = ranked.get(..TOP_MOVES)?;
-        let is_won = self.predictor.spec().target.has_values()
-            && top.iter().all(|(_, score)| *score > OVERWHELMING);
+        let is_won =
+            self.predictor.spec().target.has_values() && top.iter().all(|(_, score)| *score > OVERWHELMING);
         if !is_won {
             return None;
         }
@@ -199,8 +199,11 @@ impl Player for PredictorPlayer {
         let moves: Vec<MoveAnalysis> = ranked
             .iter()
             .map(|(mv, score)| {
-                let (value, prior) =
-                    if self.predictor.spec().target.has_values() { (Some(*score), None) } else { (None, Some(*score)) };
+                let (value, prior) = if self.predictor.spec().target.has_values() {
+                    (Some(*score), None)
+                } else {
+                    (None, Some(*score))
+                };
                 MoveAnalysis { value, model_value: value, prior, ..MoveAnalysis::plain(*mv) }
             })
             .collect();
@@ -286,7 +289,8 @@ mod tests {
     }
 
     fn analyze(player: &mut PredictorPlayer, fen: Option<&str>, played: &[&str]) -> (Position, Analysis) {
-        let start = fen.map_or(Position::start(Rules::Chess), |fen| Position::parse(Rules::Chess, fen).unwrap());
+        let start =
+            fen.map_or(Position::start(Rules::Chess), |fen| Position::parse(Rules::Chess, fen).unwrap());
         let mut position = start.clone();
         let moves: Vec<Move> = played.iter().map(|text| position.play_text(text).unwrap()).collect();
         let analysis = player
@@ -371,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_won_game_is_left_to_the_finisher_when_it_agrees() {
-        let fen = Some("8/8/8/8/8/k7/8/KQQQ4 w - - 0 60");
+        let fen = Some("8/8/8/8/8/6k1/8/KQQ5 w - - 0 60");
         let game = |rest: usize, value: f32| {
             let asked = Arc::new(Mutex::new(0));
             let counter = Arc::clone(&asked);

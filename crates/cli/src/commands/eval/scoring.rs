@@ -72,5 +72,6 @@ fn sample(record: &AnnotatedPosition, analysis: &Analysis, way: Way) -> Option<A
         annotated: record.moves.iter().map(|(mv, value)| (*mv, f64::from(*value))).collect(),
         chosen: best.map(|(mv, _)| mv),
         predicted,
+        ranking: Vec::new(),
     })
 }

@@ -1,0 +1,86 @@
+//! The kind of player over a predictor of paper 002.
+
+use crate::{
+    BuildError, Key, Kind, Options, Player, Registry,
+    players::{Finisher, PredictorPlayer, PredictorPolicy, UciLimits, UciPlayer, UciSettings},
+};
+use mavis_model::predictor::{Predictor, PredictorModel};
+use mavis_net::{Device, Precision};
+use mavis_oracle::process::find_engine;
+use std::{ffi::OsString, path::Path, time::Duration};
+
+/// Nodes the finisher spends on a position: it has to see that five moves win, not by how much.
+const FINISHER_NODES: u64 = 50_000;
+
+/// Adds `predictor`. Its finisher is looked up in `search_path` (the variable `PATH`).
+pub fn add_predictors(registry: &mut Registry, search_path: Option<OsString>) {
+    registry.add(Kind {
+        name: "predictor",
+        help: "a predictor of action values, state values or actions, without search; chess only",
+        keys: vec![
+            Key::new("argument", "the file of the predictor"),
+            Key::new("device", "cpu, cuda, or auto for a GPU where there is one (default cpu)"),
+            Key::new("policy", "argmax, or softmax in the first moves of a game (default argmax)"),
+            Key::new("temperature", "of the softmax (default 0.005 for values, 0.05 for actions)"),
+            Key::new("opening", "full moves of a game that a softmax policy draws in (default 5)"),
+            Key::new(
+                "repetition",
+                "true counts a move that repeats a position a third time as a draw (default true)",
+            ),
+            Key::new(
+                "finisher",
+                "a UCI engine that plays on where the five best moves all win (default none)",
+            ),
+        ],
+        open: false,
+        build: Box::new(move |options, seed| build(options, &search_path, seed)),
+    });
+}
+
+fn build(
+    options: &mut Options<'_>,
+    search_path: &Option<OsString>,
+    seed: u64,
+) -> Result<Box<dyn Player>, BuildError> {
+    let unavailable = |reason: String| BuildError::Unavailable { player: "predictor".to_owned(), reason };
+    let file = options.argument::<String>()?;
+    let file =
+        file.ok_or_else(|| unavailable("it needs the file of a predictor, predictor:FILE".to_owned()))?;
+    let device: Device = options.value("device")?.unwrap_or_default();
+    let mut policy = PredictorPolicy::default();
+    policy.choice = options.value("policy")?.unwrap_or(policy.choice);
+    policy.temperature = options.value("temperature")?;
+    policy.opening = options.value("opening")?.unwrap_or(policy.opening);
+    policy.sees_repetition = options.value("repetition")?.unwrap_or(policy.sees_repetition);
+    if policy.temperature.is_some_and(|temperature| !(temperature.is_finite() && temperature > 0.0)) {
+        return Err(unavailable("temperature must be positive".to_owned()));
+    }
+    let finisher = match options.value::<String>("finisher")?.filter(|name| name != "none") {
+        Some(name) => Some(finisher(&name, search_path).map_err(unavailable)?),
+        None => None,
+    };
+    let model = PredictorModel::load(Path::new(&file)).map_err(|error| unavailable(error.to_string()))?;
+    let network = device
+        .decoder(&model.config, &model.parameters, Precision::Exact)
+        .map_err(|error| unavailable(error.to_string()))?;
+    let name = format!("predictor-{}", model.spec.target);
+    let predictor = Predictor::new(model.spec, network);
+    Ok(Box::new(PredictorPlayer::new(name, predictor, policy, finisher, seed)))
+}
+
+/// An engine by name; it must be there, but starts when it is needed.
+fn finisher(name: &str, search_path: &Option<OsString>) -> Result<Finisher, String> {
+    let settings = UciSettings {
+        program: find_engine(name, search_path.as_deref()).map_err(|error| error.to_string())?,
+        arguments: Vec::new(),
+        options: Vec::new(),
+        limits: UciLimits { nodes: Some(FINISHER_NODES), ..UciLimits::default() },
+        patience: Duration::from_secs(5),
+        fresh: false,
+        jitter: 0.0,
+    };
+    Ok(Box::new(move || match UciPlayer::start(settings.clone()) {
+        Ok(player) => Ok(Box::new(player)),
+        Err(error) => Err(error.to_string()),
+    }))
+}
