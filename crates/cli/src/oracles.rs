@@ -21,7 +21,7 @@ pub(crate) const HELP: &str = "Oracles:
   connect4    the exact Connect Four solver
   othello     alpha-beta, exact near the end: othello:nodes=300000,depth=10,exact_from=16
   togyz       alpha-beta: togyz:nodes=200000,depth=12
-  hex         tree search up to 11x11, exact where its solver reaches: hex:playouts=20000,solver_nodes=200,seed=0";
+  hex         tree search, exact where its solver reaches (up to 11x11): hex:playouts=20000,solver_nodes=200,seed=0";
 
 /// Makes oracles that are all alike.
 pub(crate) struct OracleMaker {

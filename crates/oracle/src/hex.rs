@@ -1,14 +1,18 @@
 //! Hex: win rates by Monte Carlo tree search, and an exact solver for what is within its reach.
 
 mod board;
+mod circuit;
 mod connections;
+mod field;
+mod graph;
+mod inferior;
 mod playout;
 mod solver;
 mod tree;
 
 use crate::oracle::refuse_finished;
 use crate::{Identity, MoveVerdict, Oracle, OracleError, Score, Verdict};
-use board::{Board, Geometry};
+use field::Field;
 use mavis_game::{Game, Hex, Move, Position, Rules};
 pub use solver::{HexSolver, Solved};
 use tree::Tree;
@@ -30,7 +34,7 @@ impl Default for HexSettings {
     }
 }
 
-/// Judges Hex positions on boards of up to 11x11.
+/// Judges Hex positions on boards of any size; its exact solver looks at those of up to 11x11.
 #[derive(Default)]
 pub struct HexOracle {
     settings: HexSettings,
@@ -54,13 +58,12 @@ impl HexOracle {
     }
 
     /// The win rate of every placement for the side to move, best first.
-    fn rates(&self, position: &Hex) -> Option<Vec<(Move, f32)>> {
-        let geometry = Geometry::new(position.size());
-        let board = Board::new(position, position.side_to_move())?;
-        let rates = Tree::new(&geometry, self.settings.seed).rates(&board, self.settings.playouts);
+    fn rates(&self, position: &Hex) -> Vec<(Move, f32)> {
+        let field = Field::new(position, position.side_to_move());
+        let rates = Tree::new(self.settings.seed).rates(&field, self.settings.playouts);
         let mut rates: Vec<_> = rates.into_iter().map(|(cell, rate)| (Move(cell as u16), rate)).collect();
         rates.sort_by(|a, b| b.1.total_cmp(&a.1));
-        Some(rates)
+        rates
     }
 }
 
@@ -72,10 +75,11 @@ impl Oracle for HexOracle {
 
     fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError> {
         let rules = position.rules();
-        let wrong = || OracleError::WrongGame { oracle: "hex-mcts".to_owned(), rules };
-        let Position::Hex(position) = position else { return Err(wrong()) };
+        let Position::Hex(position) = position else {
+            return Err(OracleError::WrongGame { oracle: self.identity().name, rules });
+        };
         refuse_finished(position)?;
-        let mut moves = judged(rules, &self.rates(position).ok_or_else(wrong)?);
+        let mut moves = judged(rules, &self.rates(position));
         if let Some(winning) = self.solve(position) {
             for verdict in &mut moves {
                 let sign = if winning.contains(&verdict.mv) { 1 } else { -1 };
@@ -87,7 +91,7 @@ impl Oracle for HexOracle {
         if position.may_swap() {
             let mut swapped = *position;
             swapped.play_unchecked(Hex::SWAP);
-            let replies = self.rates(&swapped).ok_or_else(wrong)?;
+            let replies = self.rates(&swapped);
             let best = replies.first().map_or(0.5, |&(_, rate)| rate);
             let verdict = MoveVerdict::new(rules, Hex::SWAP, Score::WinRate(1.0 - best), None);
             let at = moves.partition_point(|known| known.win_probability >= verdict.win_probability);

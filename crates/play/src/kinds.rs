@@ -27,7 +27,7 @@ pub fn add_oracles(registry: &mut Registry, search_path: Option<OsString>) {
     let path = search_path.clone();
     registry.add(Kind {
         name: "oracle",
-        help: "the best oracle of the game: exact for Connect Four, a chess engine, our searches for Othello, Togyz and Hex to 11x11",
+        help: "the best oracle of the game: exact for Connect Four, a chess engine, our searches for Othello, Togyz and Hex",
         keys: vec![
             Key::new("argument", "the UCI engine for chess (default stockfish)"),
             Key::new("nodes", "nodes a position, playouts in Hex (default 100000 for engines, 20000 playouts)"),
@@ -58,7 +58,7 @@ pub fn add_oracles(registry: &mut Registry, search_path: Option<OsString>) {
             let evaluator = Cache::new(OracleEvaluator::new(GameOracle::new(spec)), REMEMBERED);
             let name = search_name("oracle-mcts", &settings, seed);
             let player = SearchPlayer::new(name, Arc::new(evaluator), settings, fixed);
-            Ok(Box::new(player.playing(GameOracle::judges)))
+            Ok(Box::new(player))
         }),
     });
 }

@@ -1,8 +1,8 @@
-//! A Hex board as two bit sets, for boards of up to 11x11.
+//! A Hex board as two bit sets, for the exact solver on boards of up to 11x11.
 
 use mavis_game::{Hex, Side};
 
-/// The largest board that fits a set of bits.
+/// The largest board whose cells, with two bits to spare for the edges, fit a set of bits.
 pub(crate) const MAX_SIZE: usize = 11;
 
 /// A set of cells; bit `row * size + column`.
@@ -18,16 +18,6 @@ pub(crate) struct Geometry {
     pub(crate) neighbors: Vec<Cells>,
     /// The cells along each side's two edges: top and bottom for the first player, left and right for the second.
     pub(crate) edges: [[Cells; 2]; 2],
-    /// The six places around a cell in circular order: a cell, or the side whose edge lies there, or neither beyond an
-    /// acute corner.
-    rings: Vec<[Place; 6]>,
-}
-
-#[derive(Clone, Copy)]
-enum Place {
-    Cell(u8),
-    Edge(Side),
-    Corner,
 }
 
 /// Stones and the side to move.
@@ -43,32 +33,19 @@ impl Geometry {
     /// The geometry of a board of 3x3 to 11x11.
     pub(crate) fn new(size: usize) -> Self {
         let n = size as i32;
-        let place = |row: i32, column: i32| {
-            let (row_out, column_out) = (row < 0 || row >= n, column < 0 || column >= n);
-            match (row_out, column_out) {
-                (false, false) => Place::Cell((row * n + column) as u8),
-                (true, false) => Place::Edge(Side::First),
-                (false, true) => Place::Edge(Side::Second),
-                (true, true) => Place::Corner,
-            }
-        };
-        let mut rings = Vec::new();
-        let mut neighbors = Vec::new();
-        for cell in 0..n * n {
-            let (row, column) = (cell / n, cell % n);
+        let neighbors = (0..n * n).map(|cell| {
             let steps = [(-1, 0), (-1, 1), (0, 1), (1, 0), (1, -1), (0, -1)];
-            let ring = steps.map(|(down, right)| place(row + down, column + right));
-            neighbors.push(ring.iter().fold(0, |cells, place| match place {
-                Place::Cell(cell) => cells | 1 << cell,
-                Place::Edge(_) | Place::Corner => cells,
-            }));
-            rings.push(ring);
-        }
+            steps.iter().fold(0, |cells, (down, right)| {
+                let (row, column) = (cell / n + down, cell % n + right);
+                let inside = (0..n).contains(&row) && (0..n).contains(&column);
+                if inside { cells | 1 << (row * n + column) } else { cells }
+            })
+        });
+        let neighbors = neighbors.collect();
         let top = (1 << size) - 1;
         let left = (0..size).fold(0, |cells, row| cells | 1 << (row * size));
         let edges = [[top, top << (size * (size - 1))], [left, left << (size - 1)]];
-        let all = if size * size == 128 { !0 } else { (1 << (size * size)) - 1 };
-        Self { size, all, neighbors, edges, rings }
+        Self { size, all: (1 << (size * size)) - 1, neighbors, edges }
     }
 
     /// The cells next to any of `cells`.
@@ -92,38 +69,23 @@ impl Geometry {
         self.flood(from, stones) & to != 0
     }
 
-    /// Whether no path of either side can need this empty cell, going by its six neighbors alone.
-    pub(crate) fn is_dead(&self, board: &Board, cell: usize) -> bool {
-        // A path comes from one place around the cell and leaves by another. It is not needed if the two touch or have
-        // a stone of ours between them. If that holds for all pairs of places open to one side, its stone there never
-        // matters, and then neither does the other's.
-        [Side::First, Side::Second].into_iter().any(|side| {
-            let kind = self.rings[cell].map(|place| match place {
-                Place::Cell(cell) if board.stones[side.index()] >> cell & 1 != 0 => Ring::Own,
-                Place::Cell(cell) if board.stones[side.other().index()] >> cell & 1 != 0 => Ring::Closed,
-                Place::Cell(_) | Place::Corner => Ring::Open,
-                Place::Edge(owner) if owner == side => Ring::Own,
-                Place::Edge(_) => Ring::Closed,
-            });
-            let meets = |a: usize, b: usize| {
-                let between = |from: usize, to: usize| {
-                    // All places strictly between are our stones.
-                    (from + 1..to).all(|at| kind[at % 6] == Ring::Own)
-                };
-                between(a, b) || between(b, a + 6)
-            };
-            (0..6).all(|a| {
-                (a + 1..6).all(|b| kind[a] == Ring::Closed || kind[b] == Ring::Closed || meets(a, b))
-            })
-        })
+    /// The empty cells of a board.
+    pub(crate) fn empty(&self, board: &Board) -> Cells {
+        self.all & !board.occupied()
     }
-}
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ring {
-    Own,
-    Open,
-    Closed,
+    /// The chains of a side's stones: those that touch its two edges first (they may be empty), then the others.
+    pub(crate) fn chains(&self, side: Side, stones: Cells) -> Vec<Cells> {
+        let mut chains: Vec<Cells> =
+            self.edges[side.index()].iter().map(|&edge| self.flood(edge, stones)).collect();
+        let mut left = stones & !chains[0] & !chains[1];
+        while left != 0 {
+            let chain = self.flood(1 << left.trailing_zeros(), stones);
+            chains.push(chain);
+            left &= !chain;
+        }
+        chains
+    }
 }
 
 impl Board {

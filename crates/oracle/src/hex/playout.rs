@@ -1,26 +1,23 @@
 //! Random games that save their bridges.
 
-use super::board::{Board, Cells, Geometry, bits};
+use super::field::{Field, Place};
 use mavis_game::Side;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::RngCore;
 
-/// A game played to the full board.
-pub(super) struct Playout<'a> {
-    geometry: &'a Geometry,
-    board: Board,
+/// Room that playouts share, so that none allocates.
+#[derive(Default)]
+pub(super) struct Playout {
     /// Empty cells in the order they will be drawn; filled ones are skipped.
-    order: Vec<u8>,
+    order: Vec<u16>,
+    pub(super) seen: Vec<bool>,
 }
 
-impl<'a> Playout<'a> {
-    pub(super) fn new(geometry: &'a Geometry, board: &Board) -> Self {
-        let order = bits(geometry.all & !board.occupied()).map(|cell| cell as u8).collect();
-        Self { geometry, board: *board, order }
-    }
-
-    /// Fills the board and gives the winner with the stones as they came to lie.
-    pub(super) fn run(mut self, random: &mut Xoshiro256PlusPlus) -> (Side, Board) {
+impl Playout {
+    /// Fills the board and gives the winner.
+    pub(super) fn run(&mut self, field: &mut Field, random: &mut Xoshiro256PlusPlus) -> Side {
+        self.order.clear();
+        self.order.extend(field.empty().map(|place| place as u16));
         for idx in (1..self.order.len()).rev() {
             let other = ((u64::from(random.next_u32()) * (idx as u64 + 1)) >> 32) as usize;
             self.order.swap(idx, other);
@@ -28,46 +25,40 @@ impl<'a> Playout<'a> {
         let mut last = None;
         let mut at = 0;
         loop {
-            let cell = match last.and_then(|last| self.broken_bridge(last, random)) {
-                Some(cell) => cell,
+            let place = match last.and_then(|last| broken_bridge(field, last, random)) {
+                Some(place) => place,
                 None => {
-                    let occupied = self.board.occupied();
-                    while at < self.order.len() && occupied >> self.order[at] & 1 != 0 {
+                    while at < self.order.len() && field.at(usize::from(self.order[at])) != Place::Empty {
                         at += 1;
                     }
                     match self.order.get(at) {
-                        Some(&cell) => usize::from(cell),
+                        Some(&place) => usize::from(place),
                         None => break,
                     }
                 }
             };
-            self.board = self.board.after(cell);
-            last = Some(cell);
+            field.play(place);
+            last = Some(place);
         }
-        let first_wins = self.geometry.joins(Side::First, self.board.stones[0]);
-        (if first_wins { Side::First } else { Side::Second }, self.board)
+        field.winner(&mut self.seen)
     }
+}
 
-    /// The cell that saves a bridge of the side to move which the stone on `last` has just cut into.
-    fn broken_bridge(&self, last: usize, random: &mut Xoshiro256PlusPlus) -> Option<usize> {
-        let own = self.board.stones[self.board.side.index()];
-        let empty = self.geometry.all & !self.board.occupied();
-        let mut found: Option<usize> = None;
-        let mut n_found = 0;
-        for cell in bits(self.geometry.neighbors[last] & empty) {
-            // The two cells of a bridge touch, and its stones touch both of them.
-            let shared: Cells = self.geometry.neighbors[last] & self.geometry.neighbors[cell];
-            let mut ends = (shared & own).count_ones();
-            let [first, second] = self.geometry.edges[self.board.side.index()];
-            ends +=
-                u32::from([first, second].iter().any(|edge| edge >> last & 1 != 0 && edge >> cell & 1 != 0));
-            if ends >= 2 {
-                n_found += 1;
-                if random.next_u32().is_multiple_of(n_found) {
-                    found = Some(cell);
-                }
+/// The cell that saves a bridge of the side to move which the stone on `last` has just cut into.
+fn broken_bridge(field: &Field, last: usize, random: &mut Xoshiro256PlusPlus) -> Option<usize> {
+    let own = Place::Stone(field.side);
+    let ring = field.ring(last);
+    let mut found = None;
+    let mut n_found = 0;
+    for idx in 0..6 {
+        // The two cells of a bridge touch, and its stones touch both of them.
+        let ends = [ring[(idx + 1) % 6], ring[(idx + 5) % 6]];
+        if field.at(ring[idx]) == Place::Empty && ends.iter().all(|&end| field.at(end) == own) {
+            n_found += 1;
+            if random.next_u32().is_multiple_of(n_found) {
+                found = Some(ring[idx]);
             }
         }
-        found
     }
+    found
 }

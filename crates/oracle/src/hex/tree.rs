@@ -1,6 +1,6 @@
-//! Monte Carlo tree search with RAVE over bit boards.
+//! Monte Carlo tree search with RAVE.
 
-use super::board::{Board, Cells, Geometry, bits};
+use super::field::{Field, Place};
 use super::playout::Playout;
 use mavis_game::Side;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -26,7 +26,7 @@ const PRIOR: f32 = 1.0;
 
 /// A move in the tree, with its rates for the player who makes it.
 struct Edge {
-    cell: u8,
+    place: u16,
     child: Option<u32>,
     visits: f32,
     wins: f32,
@@ -40,30 +40,31 @@ struct Node {
 }
 
 /// A search tree.
-pub(super) struct Tree<'a> {
-    geometry: &'a Geometry,
+pub(super) struct Tree {
     nodes: Vec<Node>,
     random: Xoshiro256PlusPlus,
+    playout: Playout,
 }
 
-impl<'a> Tree<'a> {
-    pub(super) fn new(geometry: &'a Geometry, seed: u64) -> Self {
-        Self { geometry, nodes: Vec::new(), random: Xoshiro256PlusPlus::seed_from_u64(seed) }
+impl Tree {
+    pub(super) fn new(seed: u64) -> Self {
+        let random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        Self { nodes: Vec::new(), random, playout: Playout::default() }
     }
 
     /// The win rate of every legal cell for the side to move, after `n_playouts` playouts in all.
     ///
     /// A quarter of them is spread evenly over the moves, since every move needs a value and not only the best one.
-    pub(super) fn rates(&mut self, board: &Board, n_playouts: u32) -> Vec<(usize, f32)> {
+    pub(super) fn rates(&mut self, field: &Field, n_playouts: u32) -> Vec<(usize, f32)> {
         self.nodes.clear();
-        let root = self.grow(board, geometry_cells(self.geometry, board));
+        let root = self.grow(field);
         let n_moves = self.nodes[root].edges.len().max(1);
         for number in 0..n_playouts {
             let forced = (number % 4 == 0).then_some(number as usize / 4 % n_moves);
-            self.simulate(board, root, forced);
+            self.simulate(field, root, forced);
         }
         let edges = &self.nodes[root].edges;
-        edges.iter().map(|edge| (usize::from(edge.cell), self.value(edge))).collect()
+        edges.iter().map(|edge| (field.cell(usize::from(edge.place)), self.value(edge))).collect()
     }
 
     /// The rate of a move, as its most searched line sees it: the mean over all replies that were tried lags behind what
@@ -80,15 +81,15 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// A node with the given moves.
-    fn grow(&mut self, board: &Board, cells: Cells) -> usize {
-        let live = bits(cells)
-            .filter(|&cell| !self.geometry.is_dead(board, cell))
-            .fold(0, |live, cell| live | 1 << cell);
+    /// A node with the moves of a board.
+    fn grow(&mut self, field: &Field) -> usize {
+        let mut places: Vec<usize> = field.empty().filter(|&place| !field.is_dead(place)).collect();
         // The root keeps dead cells, for they are legal; further down they are no better than passing.
-        let cells = if self.nodes.is_empty() || live == 0 { cells } else { live };
-        let edges = bits(cells).map(|cell| Edge {
-            cell: cell as u8,
+        if self.nodes.is_empty() || places.is_empty() {
+            places = field.empty().collect();
+        }
+        let edges = places.into_iter().map(|place| Edge {
+            place: place as u16,
             child: None,
             visits: 0.0,
             wins: 0.0,
@@ -100,39 +101,33 @@ impl<'a> Tree<'a> {
     }
 
     /// One walk down the tree, one playout, one walk back.
-    fn simulate(&mut self, root_board: &Board, root: usize, forced: Option<usize>) {
-        let mut board = *root_board;
+    fn simulate(&mut self, start: &Field, root: usize, forced: Option<usize>) {
+        let mut field = start.clone();
         let (mut node, mut path) = (root, Vec::new());
-        let mut decided = None;
-        loop {
+        let winner = loop {
             let idx = match forced {
                 Some(idx) if path.is_empty() => idx,
                 _ => self.select(node),
             };
-            let cell = usize::from(self.nodes[node].edges[idx].cell);
+            let place = usize::from(self.nodes[node].edges[idx].place);
             path.push((node, idx));
-            let side = board.side;
-            board = board.after(cell);
-            if self.geometry.joins(side, board.stones[side.index()]) {
-                decided = Some(side);
-                break;
+            let side = field.side;
+            field.play(place);
+            if field.joins(place, &mut self.playout.seen) {
+                break side;
             }
             let edge = &self.nodes[node].edges[idx];
             match edge.child {
                 Some(child) => node = child as usize,
                 None if edge.visits >= EXPAND_AT => {
-                    let child = self.grow(&board, geometry_cells(self.geometry, &board));
+                    let child = self.grow(&field);
                     self.nodes[node].edges[idx].child = Some(child as u32);
                     node = child;
                 }
-                None => break,
+                None => break self.playout.run(&mut field, &mut self.random),
             }
-        }
-        let (winner, filled) = match decided {
-            Some(winner) => (winner, board),
-            None => Playout::new(self.geometry, &board).run(&mut self.random),
         };
-        self.back_up(root_board, &path, winner, &filled);
+        self.back_up(start.side, &path, winner, &field);
     }
 
     fn select(&self, node: usize) -> usize {
@@ -149,26 +144,22 @@ impl<'a> Tree<'a> {
     }
 
     /// Credits the moves of the path, and by RAVE all moves their player made later in the playout.
-    fn back_up(&mut self, root_board: &Board, path: &[(usize, usize)], winner: Side, filled: &Board) {
-        let mut side = root_board.side;
+    fn back_up(&mut self, mut side: Side, path: &[(usize, usize)], winner: Side, filled: &Field) {
         for &(node, idx) in path {
             let won = f32::from(u8::from(winner == side));
             let node = &mut self.nodes[node];
             node.visits += 1.0;
             node.edges[idx].visits += 1.0;
             node.edges[idx].wins += won;
-            let own = filled.stones[side.index()];
-            for edge in node.edges.iter_mut().filter(|edge| own >> edge.cell & 1 != 0) {
-                edge.rave_visits += 1.0;
-                edge.rave_wins += won;
+            for edge in &mut node.edges {
+                if filled.at(usize::from(edge.place)) == Place::Stone(side) {
+                    edge.rave_visits += 1.0;
+                    edge.rave_wins += won;
+                }
             }
             side = side.other();
         }
     }
-}
-
-fn geometry_cells(geometry: &Geometry, board: &Board) -> Cells {
-    geometry.all & !board.occupied()
 }
 
 /// A move's own rate and its RAVE rate, the first weighing more with every visit.

@@ -2,7 +2,7 @@
 
 use crate::{Analysis, Choice, Limit, MoveAnalysis, Player, PlayerError, Thought, Turn, runtime};
 use mavis_eval::{Evaluation, Evaluator, Verdict};
-use mavis_game::{Game as _, Rules};
+use mavis_game::Game as _;
 use mavis_search::{
     Stop,
     mcts::{MoveReport, Proof, Report, Search, Settings},
@@ -24,7 +24,6 @@ pub struct SearchPlayer {
     settings: Settings,
     /// Whether the number of simulations was asked for; otherwise a limit of time alone lifts it.
     fixed_simulations: bool,
-    plays: fn(Rules) -> bool,
     /// The search of the game so far.
     search: Option<Search>,
 }
@@ -38,13 +37,7 @@ impl SearchPlayer {
         settings: Settings,
         fixed_simulations: bool,
     ) -> Self {
-        Self { name, evaluator, settings, fixed_simulations, plays: |_| true, search: None }
-    }
-
-    /// The same for an evaluator that knows only some games.
-    #[must_use]
-    pub fn playing(self, plays: fn(Rules) -> bool) -> Self {
-        Self { plays, ..self }
+        Self { name, evaluator, settings, fixed_simulations, search: None }
     }
 
     /// The settings under a limit.
@@ -83,10 +76,6 @@ impl Player for SearchPlayer {
 
     fn analyze(&mut self, turn: &mut Turn<'_>) -> Result<Analysis, PlayerError> {
         let began = Instant::now();
-        let rules = turn.position.rules();
-        if !(self.plays)(rules) {
-            return Err(PlayerError::Unsupported { player: self.name.clone(), game: rules.to_string() });
-        }
         let runtime = runtime().map_err(PlayerError::Failed)?;
         let deadline = turn.limit.deadline(began, OVERHEAD);
         let settings = self.limited(&turn.limit, deadline.is_some());

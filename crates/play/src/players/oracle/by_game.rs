@@ -38,12 +38,6 @@ impl GameOracle {
         Self { spec, started: Vec::new() }
     }
 
-    /// Whether there is an oracle for a game.
-    #[must_use]
-    pub fn judges(rules: Rules) -> bool {
-        !matches!(rules, Rules::Hex { size: 12.., .. })
-    }
-
     fn start(&self, rules: Rules) -> Result<Box<dyn Oracle>, OracleError> {
         let effort = self.spec.effort;
         Ok(match rules {
