@@ -6,19 +6,19 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 /// A position with its solution.
-pub struct Problem {
+pub(crate) struct Problem {
     /// The file of the suite and the number in it.
-    pub id: String,
+    pub(crate) id: String,
     /// The position.
-    pub position: Hex,
+    pub(crate) position: Hex,
     /// Winning moves, or the winner.
-    pub expected: Vec<String>,
+    pub(crate) expected: Vec<String>,
     /// Whether the winning moves are asked for, not the winner.
-    pub find_winning: bool,
+    pub(crate) find_winning: bool,
 }
 
 /// What a solver said.
-pub enum Answer {
+pub(crate) enum Answer {
     /// The expected.
     Right,
     /// This instead.
@@ -28,7 +28,7 @@ pub enum Answer {
 }
 
 /// The problems of the solvers on boards of some sizes, each position once.
-pub fn read(table: &str, sizes: &RangeInclusive<usize>) -> Vec<Problem> {
+pub(crate) fn read(table: &str, sizes: &RangeInclusive<usize>) -> Vec<Problem> {
     let mut seen = BTreeSet::new();
     table
         .lines()
@@ -67,7 +67,7 @@ fn position(row: &[&str]) -> Hex {
 
 impl Problem {
     /// Solves the problem.
-    pub fn check(&self, solver: &mut HexSolver) -> Answer {
+    pub(crate) fn check(&self, solver: &mut HexSolver) -> Answer {
         let position = &self.position;
         let (found, right) = if self.find_winning {
             let Solved::Yes(moves) = solver.winning_moves(position).unwrap() else {

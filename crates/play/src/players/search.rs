@@ -2,7 +2,7 @@
 
 use crate::{Analysis, Choice, Limit, MoveAnalysis, Player, PlayerError, Thought, Turn, runtime};
 use mavis_eval::{Evaluation, Evaluator, Verdict};
-use mavis_game::Game as _;
+use mavis_game::{Game as _, Rules};
 use mavis_search::{
     Stop,
     mcts::{MoveReport, Proof, Report, Search, Settings},
@@ -76,6 +76,7 @@ impl Player for SearchPlayer {
 
     fn analyze(&mut self, turn: &mut Turn<'_>) -> Result<Analysis, PlayerError> {
         let began = Instant::now();
+        let rules = turn.position.rules();
         let runtime = runtime().map_err(PlayerError::Failed)?;
         let deadline = turn.limit.deadline(began, OVERHEAD);
         let settings = self.limited(&turn.limit, deadline.is_some());
