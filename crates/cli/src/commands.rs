@@ -7,6 +7,7 @@ mod eval;
 mod lang;
 mod league;
 mod model;
+mod mpc;
 mod perft;
 mod play;
 mod show;
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     League(league::League),
     #[command(subcommand)]
     Eval(eval::Eval),
+    #[command(subcommand)]
+    Mpc(mpc::Mpc),
 }
 
 impl Command {
@@ -56,6 +59,7 @@ impl Command {
             Self::Analyze(command) => command.run(),
             Self::League(command) => command.run(),
             Self::Eval(command) => command.run(),
+            Self::Mpc(command) => command.run(),
         }
     }
 }

@@ -94,6 +94,33 @@ fn a_session_as_a_gui_holds_it() {
 }
 
 #[test]
+fn mpc_tells_every_root_move_with_its_reply_and_value() {
+    let mut engine = Engine::start("mpc:evaluator={uci:stockfish,Hash=1},threads=2");
+    let hello = engine.ask("uci", "uciok");
+    let steps = "option name Steps type combo default 1 var half var 1 var 2";
+    assert!(hello.iter().any(|line| line == steps), "{hello:?}");
+    engine.say("setoption name Fortified value true");
+    engine.say("position startpos moves e2e4");
+    // A thirtieth of a minute, split over forty-one calls.
+    let heard = engine.ask("go wtime 60000 btime 60000", "bestmove");
+    let told: Vec<&String> = heard.iter().filter(|line| line.contains(" reply ")).collect();
+    assert_eq!(told.len(), 20, "{heard:?}");
+    assert!(told.iter().all(|line| line.contains(" value cp ") || line.contains(" value mate ")), "{told:?}");
+    let last = heard.iter().rfind(|line| line.contains(" pv ")).unwrap();
+    let best = heard.last().unwrap().strip_prefix("bestmove ").unwrap();
+    // The chosen move and the reply it expects, which a GUI may ponder on.
+    let (mv, reply) = best.split_once(" ponder ").unwrap();
+    assert!(last.contains(&format!(" pv {mv} {reply}")) && last.contains(" score "), "{last} {best}");
+    // Short on time, there is still a move.
+    engine.ask("go movetime 20", "bestmove");
+    engine.ask("go wtime 300 btime 300", "bestmove");
+    engine.say("go infinite");
+    engine.ask("stop", "bestmove");
+    engine.say("quit");
+    engine.end();
+}
+
+#[test]
 fn searches_wait_are_stopped_and_replaced() {
     let mut engine = Engine::start("mcts");
     engine.say("go infinite");

@@ -77,7 +77,6 @@ pub fn add_engines(registry: &mut Registry, search_path: Option<OsString>) {
             Key::new("skill", "the engine's Skill Level"),
             Key::new("elo", "the engine's UCI_Elo, with UCI_LimitStrength"),
             Key::new("patience", "milliseconds an answer may be overdue (default 5000)"),
-            Key::new("fresh", "true forgets everything before each move: no stored hash (default false)"),
             Key::new("jitter", "share by which the nodes of each move vary at random, 0 to 1 (default 0)"),
         ],
         open: true,
@@ -94,7 +93,6 @@ fn uci_player(options: &mut Options<'_>, path: &Option<OsString>) -> Result<Box<
         move_time: options.value("movetime")?.map(Duration::from_millis),
     };
     let patience = Duration::from_millis(options.value("patience")?.unwrap_or(5000));
-    let fresh = options.value("fresh")?.unwrap_or(false);
     let jitter = options.value::<f64>("jitter")?.unwrap_or(0.0);
     if !(0.0..=1.0).contains(&jitter) {
         let (player, key) = ("uci".to_owned(), "jitter".to_owned());
@@ -117,7 +115,6 @@ fn uci_player(options: &mut Options<'_>, path: &Option<OsString>) -> Result<Box<
         options: engine_options,
         limits,
         patience,
-        fresh,
         jitter,
     };
     let player = UciPlayer::start(settings).map_err(|error| unavailable(error.to_string()))?;

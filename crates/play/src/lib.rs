@@ -34,7 +34,7 @@ pub use clock::{Clock, TimeControl};
 pub use kinds::{DefaultModel, add_engines, add_models, add_mpc, add_oracles, add_predictors};
 pub use player::{Choice, Limit, Player, PlayerError, Thought, Turn};
 pub use players::{
-    EngineSpec, Finisher, GameOracle, GreedyPlayer, GreedyScoring, GreedySettings, Lookahead, Maker,
+    EngineSpec, Finisher, Fresh, GameOracle, GreedyPlayer, GreedyScoring, GreedySettings, Lookahead, Maker,
     MpcPlayer, MpcSettings, OraclePlayer, PolicyChoice, Predicted, PredictorPlayer, PredictorPolicy,
     RandomPlayer, RolloutPlayer, SearchPlayer, Steps, UciLimits, UciPlayer, UciSettings,
 };

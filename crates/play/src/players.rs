@@ -1,6 +1,7 @@
 //! The players of this crate: those that need nothing but the rules, those over evaluators, oracles and engines, and those made
 //! of other players.
 
+mod fresh;
 mod greedy;
 mod lookahead;
 mod mpc;
@@ -12,6 +13,7 @@ mod rollout;
 mod search;
 mod uci;
 
+pub use fresh::Fresh;
 pub use greedy::{GreedyPlayer, GreedyScoring, GreedySettings};
 pub use lookahead::Lookahead;
 pub use mpc::{Maker, MpcPlayer, MpcSettings, Steps};

@@ -49,7 +49,6 @@ fn fake_engine(folder: &Path, on_go: &str) -> UciSettings {
         options: Vec::new(),
         limits: UciLimits::default(),
         patience: Duration::from_millis(2000),
-        fresh: false,
         jitter: 0.0,
     }
 }

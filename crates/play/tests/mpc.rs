@@ -106,6 +106,7 @@ fn what_cannot_be_built_is_one_line_with_the_reason() {
         ("mpc:evaluator=mcts,time=-1", "bad value '-1' for time of player 'mpc'"),
         ("mpc:evaluator=mcts,stepz=1", "player 'mpc' has no option 'stepz' (did you mean 'steps'?)"),
         ("predicted", "name a player, as in predicted:{uci:stockfish,nodes=1000}"),
+        ("fresh", "name a player, as in fresh:{uci:stockfish,nodes=1000}"),
         ("predicted:mctz", "unknown player 'mctz'"),
         ("uci:stockfish,jitter=2", "bad value '2' for jitter of player 'uci'"),
     ] {

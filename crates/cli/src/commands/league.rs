@@ -4,6 +4,8 @@ mod run;
 mod show;
 mod watch;
 
+pub(super) use run::play;
+
 use crate::input::BadInput;
 use clap::Subcommand;
 use mavis_league::wire::StoreError;

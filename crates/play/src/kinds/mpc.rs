@@ -1,8 +1,8 @@
 //! Kinds of player made of other players.
 
 use crate::{
-    BuildError, Key, Kind, Limit, Maker, MpcPlayer, MpcSettings, Options, PlayerSpec, Predicted, Registry,
-    Steps,
+    BuildError, Fresh, Key, Kind, Limit, Maker, MpcPlayer, MpcSettings, Options, Player, PlayerSpec,
+    Predicted, Registry, Steps,
 };
 use mavis_search::knob::{Knob, Range};
 use std::{sync::Arc, time::Duration};
@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 /// The most calls at once; each has processes of its own.
 const MOST_THREADS: u64 = 256;
 
-/// Adds `mpc` and `predicted`, which are made of the players known so far.
+/// Adds `mpc`, `fresh` and `predicted`, which are made of the players known so far.
 pub fn add_mpc(registry: &mut Registry) {
     let known = registry.clone();
     registry.add(Kind {
@@ -28,26 +28,39 @@ pub fn add_mpc(registry: &mut Registry) {
             let opponent = opponent.filter(|opponent| *opponent != evaluator);
             let maker = |spec| maker(spec, &known);
             MpcPlayer::new(settings, maker(evaluator), opponent.map(maker), seed)
-                .map(|player| Box::new(player) as Box<dyn crate::Player>)
+                .map(|player| Box::new(player) as Box<dyn Player>)
                 .map_err(|reason| unavailable("mpc", &reason))
         }),
     });
     let known = registry.clone();
     registry.add(Kind {
+        name: "fresh",
+        help: "a player that forgets everything before each move: no stored hash, no kept tree",
+        keys: vec![Key::new("argument", "the player, in braces if it has options")],
+        open: false,
+        build: Box::new(move |options, seed| Ok(Box::new(Fresh::new(inner(options, &known, seed)?, seed)))),
+    });
+    let known = registry.clone();
+    registry.add(Kind {
         name: "predicted",
         help: "plays the reply its opponent predicts: the other side of a deterministic match with mpc",
-        keys: vec![Key::new("argument", "the player that moves where nothing is predicted, in braces")],
+        keys: vec![Key::new(
+            "argument",
+            "the player that moves where nothing is predicted, in braces if it has options",
+        )],
         open: false,
-        build: Box::new(move |options, seed| {
-            let line = options.argument::<String>()?.ok_or_else(|| {
-                unavailable("predicted", "name a player, as in predicted:{uci:stockfish,nodes=1000}")
-            })?;
-            let spec: PlayerSpec = line
-                .parse()
-                .map_err(|error: crate::SpecError| unavailable("predicted", &error.to_string()))?;
-            Ok(Box::new(Predicted::new(known.build(&spec, seed)?)))
-        }),
+        build: Box::new(move |options, seed| Ok(Box::new(Predicted::new(inner(options, &known, seed)?)))),
     });
+}
+
+/// The player inside a player.
+fn inner(options: &mut Options<'_>, known: &Registry, seed: u64) -> Result<Box<dyn Player>, BuildError> {
+    let kind = options.kind();
+    let line = options.argument::<String>()?.ok_or_else(|| {
+        unavailable(kind, &format!("name a player, as in {kind}:{{uci:stockfish,nodes=1000}}"))
+    })?;
+    let fault = |error: crate::SpecError| unavailable(kind, &error.to_string());
+    known.build(&line.parse().map_err(fault)?, seed)
 }
 
 fn keys() -> Vec<Key> {

@@ -76,7 +76,6 @@ fn finisher(name: &str, search_path: &Option<OsString>) -> Result<Finisher, Stri
         options: Vec::new(),
         limits: UciLimits { nodes: Some(FINISHER_NODES), ..UciLimits::default() },
         patience: Duration::from_secs(5),
-        fresh: false,
         jitter: 0.0,
     };
     Ok(Box::new(move || match UciPlayer::start(settings.clone()) {

@@ -26,8 +26,6 @@ pub struct UciSettings {
     pub limits: UciLimits,
     /// How long an answer may be overdue before the engine counts as hung.
     pub patience: Duration,
-    /// Whether each move is searched without anything stored from the moves before.
-    pub fresh: bool,
     /// The nodes of each move vary at random by up to this share, as they do under a limit of time.
     pub jitter: f64,
 }
@@ -92,9 +90,6 @@ impl UciPlayer {
                 Conversation::start(&self.settings)?
             }
         };
-        if self.settings.fresh {
-            engine.new_game()?;
-        }
         let mut go = go(&self.settings.limits, turn);
         if self.settings.jitter > 0.0 {
             let share = 1.0 + self.settings.jitter * (2.0 * self.random.random::<f64>() - 1.0);

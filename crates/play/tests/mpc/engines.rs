@@ -23,7 +23,6 @@ fn troubled(folder: &Path, at: u32, fault: &str) -> Maker {
         options: vec![("Hash".to_owned(), "1".to_owned())],
         limits: UciLimits { nodes: Some(50), ..UciLimits::default() },
         patience: Duration::from_secs(20),
-        fresh: false,
         jitter: 0.0,
     };
     Arc::new(move |_| {
@@ -92,7 +91,7 @@ fn in_a_deterministic_match_every_reply_is_the_predicted_one() {
     let mut mpc = build(&format!("mpc:evaluator={{{engine}}},threads=2"));
     let referee = Referee { max_plies: Some(10), ..Referee::default() };
     // An independent engine of the same limit in nodes, without a stored hash, replies as predicted too.
-    for opponent in [format!("predicted:{{{engine},skill=0}}"), format!("{engine},fresh=true")] {
+    for opponent in [format!("predicted:{{{engine},skill=0}}"), format!("fresh:{{{engine}}}")] {
         let mut other = build(&opponent);
         let record = referee.play(&Position::start(Rules::Chess), [&mut *mpc, &mut *other]);
         assert_eq!(record.moves.len(), 10);
@@ -101,7 +100,7 @@ fn in_a_deterministic_match_every_reply_is_the_predicted_one() {
         }
     }
     // One whose nodes vary does not always.
-    let mut other = build(&format!("{engine},fresh=true,jitter=0.5"));
+    let mut other = build(&format!("fresh:{{{engine},jitter=0.5}}"));
     let referee = Referee { max_plies: Some(40), ..Referee::default() };
     let record = referee.play(&Position::start(Rules::Chess), [&mut *mpc, &mut *other]);
     let as_predicted = record.moves.chunks_exact(2).filter(|pair| pair[0].thought.line[1] == pair[1].mv);

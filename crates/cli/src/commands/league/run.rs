@@ -126,11 +126,6 @@ impl Folder {
     }
 
     fn play(&self, config: &LeagueConfig) -> anyhow::Result<Summary> {
-        config.validate().or_bad_input()?;
-        let registry = Arc::new(registry::players());
-        if !self.out.join("config.toml").exists() {
-            try_players(config, &registry)?;
-        }
         let (drain, cancel) = stop::tokens();
         let options = RunOptions {
             concurrency: self.concurrency,
@@ -140,20 +135,33 @@ impl Folder {
             judges: standard_judges(),
             ..RunOptions::default()
         };
-        // A book's path starts from the file that names it.
-        let base = self.config.parent().unwrap_or(Path::new(""));
-        let mut watch = Watch::new();
-        let result = mavis_league::run(config, &self.out, base, &registry, &options, &mut |event| {
-            watch.take(&event);
-        });
-        watch.finish();
-        let summary = result.map_err(run_failure)?;
-        if summary.stop == Stop::Stopped {
-            let Summary { finished, planned, .. } = summary;
-            watch.line(&format!("stopped with {finished} of {planned} games; the same command goes on"));
-        }
-        Ok(summary)
+        play(config, &self.config, &self.out, &options)
     }
+}
+
+/// Plays a league that the file `source` describes, in the folder `out`, and tells how it goes.
+pub(in crate::commands) fn play(
+    config: &LeagueConfig,
+    source: &Path,
+    out: &Path,
+    options: &RunOptions,
+) -> anyhow::Result<Summary> {
+    config.validate().or_bad_input()?;
+    let registry = Arc::new(registry::players());
+    if !out.join("config.toml").exists() {
+        try_players(config, &registry)?;
+    }
+    // A book's path starts from the file that names it.
+    let base = source.parent().unwrap_or(Path::new(""));
+    let mut watch = Watch::new();
+    let result = mavis_league::run(config, out, base, &registry, options, &mut |event| watch.take(&event));
+    watch.finish();
+    let summary = result.map_err(run_failure)?;
+    if summary.stop == Stop::Stopped {
+        let Summary { finished, planned, .. } = summary;
+        watch.line(&format!("stopped with {finished} of {planned} games; the same command goes on"));
+    }
+    Ok(summary)
 }
 
 /// Builds every player once, so that nothing is written for a league that cannot begin: its folder would refuse the corrected

@@ -103,7 +103,10 @@ impl Pool {
             .name(format!("mavis-mpc-{number}"))
             .spawn(move || {
                 for call in inbox {
-                    let answer = Answer { number: call.number, result: seat.answer(&call, &makers) };
+                    let asked = catch_unwind(AssertUnwindSafe(|| seat.answer(&call, &makers)));
+                    // A player that panicked is gone with its panic.
+                    let panicked = |_| Err(PlayerError::Failed("a player panicked".to_owned()));
+                    let answer = Answer { number: call.number, result: asked.unwrap_or_else(panicked) };
                     if answers.send((number, answer)).is_err() {
                         break;
                     }
@@ -176,8 +179,7 @@ impl Seat {
             Some(player) => player,
             None => makers.make(call.role)?,
         };
-        let asked = catch_unwind(AssertUnwindSafe(|| ask(&mut *player, call)));
-        let choice = asked.map_err(|_| PlayerError::Failed(format!("{} panicked", player.name())))??;
+        let choice = ask(&mut *player, call)?;
         // Only a player that answered well is kept; the next call makes another.
         *place = Some(player);
         Ok(choice)
