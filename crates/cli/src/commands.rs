@@ -10,6 +10,7 @@ mod model;
 mod mpc;
 mod perft;
 mod play;
+mod probs;
 mod show;
 mod solve;
 mod train;
@@ -31,6 +32,8 @@ pub(crate) enum Command {
     Solve(solve::Solve),
     Lang(lang::Lang),
     Train(train::Train),
+    #[command(subcommand)]
+    Probs(probs::Probs),
     Model(model::Model),
     Bench(bench::Bench),
     Uci(uci::Uci),
@@ -53,6 +56,7 @@ impl Command {
             Self::Solve(command) => command.run(),
             Self::Lang(command) => command.run(),
             Self::Train(command) => command.run(),
+            Self::Probs(command) => command.run(),
             Self::Model(command) => command.run(),
             Self::Bench(command) => command.run(),
             Self::Uci(command) => command.run(),

@@ -2,6 +2,7 @@
 
 use crate::{bundled, human::Human};
 use mavis_play::{Kind, Registry, add_engines, add_models, add_mpc, add_oracles, add_predictors};
+use mavis_probs::add_probs;
 
 /// The registry with all kinds, the human included. Engines are found on the user's `PATH`.
 pub(crate) fn players() -> Registry {
@@ -11,6 +12,7 @@ pub(crate) fn players() -> Registry {
     add_engines(&mut registry, search_path.clone());
     add_models(&mut registry, bundled::model);
     add_predictors(&mut registry, search_path);
+    add_probs(&mut registry);
     // Made of the players above, so it comes after them.
     add_mpc(&mut registry);
     registry.add(Kind {

@@ -1,10 +1,12 @@
 //! Standings for people and programs: tables in a terminal, JSON, and an HTML page with plots.
 
+mod curves;
 mod html;
 mod json;
 mod plots;
 mod text;
 
+pub use curves::{Curve, rating_curves};
 pub use html::{ReportError, html};
 pub use json::json;
 pub use text::{cross_table, table, test_line};

@@ -36,4 +36,5 @@ pub mod rollout;
 mod stop;
 pub mod wire;
 
+pub use random::Random;
 pub use stop::{Cancel, Stop};

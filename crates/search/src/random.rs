@@ -1,4 +1,4 @@
-//! Random numbers of the searches: seeded, small and the same on every machine.
+//! Random numbers of searches and learners: seeded, small and the same on every machine.
 
 use rand::RngCore as _;
 use rand::SeedableRng as _;
@@ -6,30 +6,38 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The generator every search owns.
 #[derive(Clone, Debug)]
-pub(crate) struct Random(Xoshiro256PlusPlus);
+pub struct Random(Xoshiro256PlusPlus);
 
 impl Random {
-    pub(crate) fn seeded(seed: u64) -> Self {
+    /// The generator of a seed.
+    #[must_use]
+    pub fn seeded(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
+    /// One of many independent generators of a seed, named by numbers such as a purpose, a round and a game.
+    #[must_use]
+    pub fn stream(seed: u64, name: &[u64]) -> Self {
+        Self::seeded(name.iter().fold(seed, |state, part| scramble(scramble(state) ^ part)))
+    }
+
     /// 32 random bits.
-    pub(crate) fn bits(&mut self) -> u32 {
+    pub fn bits(&mut self) -> u32 {
         self.0.next_u32()
     }
 
     /// A number below `n`. The multiplication leaves a bias below n / 2^32, far under what a playout can show.
-    pub(crate) fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         ((u64::from(self.bits()) * n as u64) >> 32) as usize
     }
 
     /// A number from 0 up to 1, with 53 random bits.
-    pub(crate) fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// A draw from the gamma distribution with scale 1 (Marsaglia and Tsang 2000).
-    pub(crate) fn gamma(&mut self, shape: f64) -> f64 {
+    pub fn gamma(&mut self, shape: f64) -> f64 {
         if shape < 1.0 {
             // A draw of shape + 1 times u^(1/shape) has the wanted law.
             let scale = self.unit().powf(1.0 / shape);
@@ -50,6 +58,14 @@ impl Random {
     fn normal(&mut self) -> f64 {
         (-2.0 * (1.0 - self.unit()).ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
     }
+}
+
+/// The finalizer of SplitMix64: every input bit reaches every output bit.
+fn scramble(mut x: u64) -> u64 {
+    x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
 }
 
 #[cfg(test)]

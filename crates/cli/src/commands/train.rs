@@ -117,7 +117,7 @@ fn bad_file(path: &Path, error: &toml::de::Error) -> BadInput {
 }
 
 /// Puts one `key.key=value` in its place; the value is TOML, or plain text where it is not.
-fn lay_over(table: &mut toml::Table, line: &str) -> Result<(), BadInput> {
+pub(super) fn lay_over(table: &mut toml::Table, line: &str) -> Result<(), BadInput> {
     let bad = || BadInput::new(format!("bad override '{line}' (expected KEY=VALUE)"));
     let (path, text) = line.split_once('=').ok_or_else(bad)?;
     let value = format!("value = {text}")
@@ -180,7 +180,7 @@ fn open(path: &Path, game: &str, keep: impl FnMut(&str) -> bool) -> anyhow::Resu
     annotated::open(path, game.parse().or_bad_input()?, keep, &note)
 }
 
-fn note(text: &str) {
+pub(super) fn note(text: &str) {
     #[expect(clippy::print_stderr, reason = "progress belongs on stderr")]
     {
         eprintln!("{text}");

@@ -5,10 +5,10 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 /// A plot that could not be drawn.
-pub(super) type PlotError = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type PlotError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Text and axes.
-const INK: RGBColor = RGBColor(128, 132, 140);
+pub(super) const INK: RGBColor = RGBColor(128, 132, 140);
 /// Series, distinct also for color-blind readers.
 const COLORS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
@@ -27,10 +27,13 @@ pub(super) fn color(rank: usize) -> RGBColor {
     COLORS[rank % COLORS.len()]
 }
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// Runs a drawing into SVG text.
-fn svg(height: u32, draw: impl FnOnce(&Area<'_>) -> Result<(), PlotError>) -> Result<String, PlotError> {
+pub(super) fn svg(
+    height: u32,
+    draw: impl FnOnce(&Area<'_>) -> Result<(), PlotError>,
+) -> Result<String, PlotError> {
     let mut text = String::new();
     {
         let area = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
@@ -42,22 +45,22 @@ fn svg(height: u32, draw: impl FnOnce(&Area<'_>) -> Result<(), PlotError>) -> Re
 }
 
 /// Errors of the drawing library borrow its backend, so their text is kept.
-fn drawn<E: std::error::Error + Send + Sync>(error: DrawingAreaErrorKind<E>) -> PlotError {
+pub(super) fn drawn<E: std::error::Error + Send + Sync>(error: DrawingAreaErrorKind<E>) -> PlotError {
     error.to_string().into()
 }
 
-fn style(size: i32) -> TextStyle<'static> {
+pub(super) fn style(size: i32) -> TextStyle<'static> {
     ("sans-serif", size, &INK).into_text_style(&(WIDTH, 100))
 }
 
 /// A label without decimals; every axis here spans many units, or is a log ratio of a few.
-fn whole(x: &f64) -> String {
+pub(super) fn whole(x: &f64) -> String {
     // Plus zero, so that nothing is labeled -0.
     format!("{:.0}", x.round() + 0.0)
 }
 
 /// A range with a margin on both sides, never empty.
-fn padded(values: impl Iterator<Item = f64> + Clone) -> std::ops::Range<f64> {
+pub(super) fn padded(values: impl Iterator<Item = f64> + Clone) -> std::ops::Range<f64> {
     let low = values.clone().filter(|x| x.is_finite()).fold(f64::INFINITY, f64::min);
     let high = values.filter(|x| x.is_finite()).fold(f64::NEG_INFINITY, f64::max);
     if low > high {
@@ -84,6 +87,7 @@ macro_rules! mesh {
             .map_err(drawn)?
     };
 }
+pub(super) use mesh;
 
 /// Every rating with its interval, best on top.
 pub(super) fn ratings(standings: &Standings) -> Result<String, PlotError> {

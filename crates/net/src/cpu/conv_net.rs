@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use rayon::prelude::*;
 
+use super::conv_lanes::{self, LANES, LaneMemory};
 use super::conv_pass::{ConvMemory, ConvPass, loss_only};
 use super::update::update;
 use crate::conv_net::{ConvNet, ConvNetConfig, ConvTargets, PlacedLayer};
@@ -30,6 +31,7 @@ pub struct CpuConvNet {
 
 thread_local! {
     static MEMORY: RefCell<ConvMemory> = RefCell::default();
+    static LANE_MEMORY: RefCell<LaneMemory> = RefCell::default();
 }
 
 impl CpuConvNet {
@@ -92,21 +94,15 @@ impl CpuConvNet {
     pub fn predict(&self, inputs: &[f32], weights: Weights) -> Result<Vec<f32>, NetError> {
         let n = self.n_boards(inputs)?;
         let size = self.config.n_inputs();
-        let pass = self.pass(weights);
+        let parameters = self.parameters(weights);
         let mut out = vec![0.0; n * self.n_outputs];
         let run = |(out, inputs): (&mut [f32], &[f32])| {
-            with_memory(|memory| out.copy_from_slice(pass.forward(inputs, memory)));
+            let mut memory = LANE_MEMORY.take();
+            conv_lanes::predict(&self.layers, parameters, inputs, out, &mut memory);
+            LANE_MEMORY.set(memory);
         };
-        // Small batches are shared evenly; below a few boards another thread would only cost time.
-        let boards = n.div_ceil(rayon::current_num_threads()).clamp(4, BOARDS);
-        if n <= 4 {
-            if n > 0 {
-                run((&mut out, inputs));
-            }
-        } else {
-            let outs = out.par_chunks_mut(boards * self.n_outputs);
-            outs.zip(inputs.par_chunks(boards * size)).for_each(run);
-        }
+        let outs = out.par_chunks_mut(LANES * self.n_outputs);
+        outs.zip(inputs.par_chunks(LANES * size)).for_each(run);
         Ok(out)
     }
 
@@ -198,12 +194,11 @@ impl CpuConvNet {
         Ok(loss)
     }
 
-    fn pass(&self, weights: Weights) -> ConvPass<'_> {
-        let parameters = match weights {
+    fn parameters(&self, weights: Weights) -> &[f32] {
+        match weights {
             Weights::Live => &self.state.parameters,
             Weights::Average => &self.state.average,
-        };
-        ConvPass { layers: &self.layers, parameters }
+        }
     }
 
     fn n_boards(&self, inputs: &[f32]) -> Result<usize, NetError> {

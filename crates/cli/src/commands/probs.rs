@@ -1,0 +1,213 @@
+//! `mavis probs`: small nets that learn a game from nothing.
+
+use super::{
+    answer, answer_json,
+    train::{lay_over, note},
+};
+use crate::{
+    input::{BadInput, OrBadInput},
+    stop,
+};
+use clap::{Args, Subcommand};
+use mavis_game::Rules;
+use mavis_net::Device;
+use mavis_probs::{
+    Algorithm, Axis, ProbsError, RunOptions, Settings, elo_curve, preset, read_metrics, train, wire::Line,
+};
+use serde_json::json;
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+/// Learns a game from nothing, by PROBS or in the manner of AlphaZero.
+#[derive(Subcommand)]
+pub(crate) enum Probs {
+    Train(ProbsTrain),
+    Plot(ProbsPlot),
+}
+
+/// Trains a value net and an action net by self-play; run it again with the same folder to go on.
+///
+/// The folder gets settings, metrics, an Elo curve, the last model and the best one, which plays as
+/// probs:FOLDER/best.safetensors.
+///
+/// Example: mavis probs train --game connect4 --preset small --out runs/connect4
+#[derive(Args)]
+pub(crate) struct ProbsTrain {
+    /// chess, chess960, connect4, hex (hex:size=7), othello or togyz
+    #[arg(long)]
+    game: String,
+    /// Settings to begin with: small learns in minutes, paper has the numbers of paper 004, author is one round of its author's timing
+    #[arg(long, default_value = "small")]
+    preset: String,
+    /// Folder of the run
+    #[arg(long)]
+    out: PathBuf,
+    /// probs, or azero for MCTS with visit counts
+    #[arg(long)]
+    algorithm: Option<String>,
+    /// Rounds of self-play and training in all
+    #[arg(long)]
+    rounds: Option<u32>,
+    /// Everything random follows from it
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Overrides a setting, e.g. --set expansions=50 --set evaluation.games=400
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Begins no round after so many minutes; run again to go on
+    #[arg(long)]
+    max_minutes: Option<f64>,
+    /// Where the nets live: cpu, cuda or auto
+    #[arg(long, default_value = "cpu")]
+    device: String,
+    /// Lines of JSON on stdout
+    #[arg(long)]
+    json: bool,
+}
+
+/// Draws the Elo curves of runs into one picture.
+///
+/// Example: mavis probs plot runs/probs runs/azero --axis minutes --out compared.svg
+#[derive(Args)]
+pub(crate) struct ProbsPlot {
+    /// Folders of runs; NAME=FOLDER gives a curve another name than its folder's
+    #[arg(required = true)]
+    runs: Vec<String>,
+    /// What the curves run along: rounds, minutes or evaluations
+    #[arg(long, default_value = "rounds")]
+    axis: String,
+    /// The SVG file
+    #[arg(long)]
+    out: PathBuf,
+}
+
+impl Probs {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        match self {
+            Self::Train(command) => command.run(),
+            Self::Plot(command) => command.run(),
+        }
+    }
+}
+
+impl ProbsTrain {
+    fn run(self) -> anyhow::Result<()> {
+        let settings = self.settings()?;
+        settings.validate().or_bad_input()?;
+        let deadline = match self.max_minutes {
+            Some(minutes) => {
+                let time = Duration::try_from_secs_f64(60.0 * minutes);
+                let time = time.map_err(|_| BadInput::new(format!("bad number of minutes {minutes}")))?;
+                Instant::now().checked_add(time)
+            }
+            None => None,
+        };
+        let json = self.json;
+        let mut failed = Ok(());
+        let mut watch = |line: &Line| {
+            if json {
+                failed = answer_json(line);
+            } else {
+                show(line);
+            }
+        };
+        let flag = stop::flag();
+        let device: Device = self.device.parse().or_bad_input()?;
+        let device = device.resolved().or_bad_input()?;
+        let options = RunOptions { device, stop: &flag, deadline, watch: &mut watch };
+        let summary = train(&settings, &self.out, options).map_err(sort_out)?;
+        failed?;
+        let best = self.out.join("best.safetensors");
+        if self.json {
+            return answer_json(&json!({
+                "event": "end", "rounds": summary.rounds, "best_elo": summary.best_elo, "best": best,
+                "seconds": summary.seconds, "evaluations": summary.evaluations,
+            }));
+        }
+        answer(&format!(
+            "{} rounds in {:.0} s, {} evaluations; best rating {}: {}",
+            summary.rounds,
+            summary.seconds,
+            summary.evaluations,
+            summary.best_elo.map_or("none".to_owned(), |elo| format!("{elo:.0}")),
+            best.display()
+        ))
+    }
+
+    fn settings(&self) -> Result<Settings, BadInput> {
+        let rules: Rules = self.game.parse().or_bad_input()?;
+        let mut settings = preset(&self.preset, rules).or_bad_input()?;
+        if let Some(text) = &self.algorithm {
+            settings.algorithm = text.parse::<Algorithm>().or_bad_input()?;
+        }
+        settings.rounds = self.rounds.unwrap_or(settings.rounds);
+        settings.seed = self.seed.unwrap_or(settings.seed);
+        let mut table = toml::Table::try_from(&settings).or_bad_input()?;
+        for line in &self.overrides {
+            lay_over(&mut table, line)?;
+        }
+        table.try_into().map_err(|error: toml::de::Error| BadInput::new(error.message().trim()))
+    }
+}
+
+impl ProbsPlot {
+    fn run(self) -> anyhow::Result<()> {
+        let axis: Axis = self.axis.parse().or_bad_input()?;
+        let mut runs = Vec::new();
+        for run in &self.runs {
+            let (name, folder) = match run.split_once('=') {
+                Some((name, folder)) => (name.to_owned(), PathBuf::from(folder)),
+                None => (run.clone(), PathBuf::from(run)),
+            };
+            runs.push((name, read_metrics(&folder.join("metrics.jsonl")).or_bad_input()?));
+        }
+        let svg = elo_curve(&runs, axis)?;
+        std::fs::write(&self.out, svg)
+            .map_err(|error| BadInput::new(format!("cannot write {}: {error}", self.out.display())))?;
+        Ok(())
+    }
+}
+
+/// What the user can change is bad input; the rest is a failure.
+fn sort_out(error: ProbsError) -> anyhow::Error {
+    match error {
+        ProbsError::Net(_) | ProbsError::Agent(_) | ProbsError::Plot(_) => error.into(),
+        other => BadInput::new(other).into(),
+    }
+}
+
+/// One line for people.
+fn show(line: &Line) {
+    match line {
+        Line::Round(round) => note(&format!(
+            "round {:>4}  {:>6.0} s  {} games of {:.1} plies  V {:.4}  Q {:.4}  seconds: play {:.1}  V {:.1}  search {:.1}  Q {:.1}",
+            round.round,
+            round.seconds,
+            round.games,
+            round.mean_plies,
+            round.value_loss,
+            round.action_loss,
+            round.self_play_seconds,
+            round.value_seconds,
+            round.search_seconds,
+            round.action_seconds
+        )),
+        Line::Evaluation(line) => {
+            let agents: Vec<String> = line
+                .agents
+                .iter()
+                .map(|agent| format!("{} +{} ={} -{}", agent.name, agent.wins, agent.draws, agent.losses))
+                .collect();
+            note(&format!(
+                "rated after {} rounds: {:.0} ({:.0} to {:.0})  {}",
+                line.round,
+                line.elo,
+                line.low,
+                line.high,
+                agents.join("  ")
+            ));
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Ratings that change with training, as SVG text.
+
+use super::plots::{INK, color, drawn, mesh, padded, style, svg, whole};
+use crate::numeric::Estimate;
+use plotters::prelude::*;
+
+/// The rating of one player at several moments.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Curve {
+    /// What the legend says.
+    pub name: String,
+    /// Where on the axis, and the rating there.
+    pub points: Vec<(f64, Estimate)>,
+}
+
+/// Draws curves with their intervals over an axis, and the ratings of known players as level lines.
+///
+/// # Errors
+/// When the drawing library fails.
+pub fn rating_curves(
+    curves: &[Curve],
+    levels: &[(String, f64)],
+    axis: &str,
+) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let elos = points().map(|(_, elo)| elo.value).chain(levels.iter().map(|(_, elo)| *elo));
+    let range = padded(elos.collect::<Vec<_>>().into_iter());
+    let end = points().map(|(x, _)| *x).fold(0.0, f64::max);
+    let end = if end > 0.0 { end } else { 1.0 };
+    svg(420, |area| {
+        let mut chart = ChartBuilder::on(area)
+            .margin_right(16)
+            .margin_top(8)
+            .x_label_area_size(36)
+            .y_label_area_size(66)
+            .build_cartesian_2d(0.0..end, range.clone())
+            .map_err(drawn)?;
+        mesh!(chart, axis, "Elo");
+        for (name, elo) in levels {
+            let line = [(0.0, *elo), (end, *elo)];
+            chart.draw_series(DashedLineSeries::new(line, 4, 4, INK.stroke_width(1))).map_err(drawn)?;
+            let (x, y) = chart.backend_coord(&(0.0, *elo));
+            area.draw_text(name, &style(12), (x + 6, y - 14)).map_err(drawn)?;
+        }
+        for (rank, curve) in curves.iter().enumerate() {
+            let color = color(rank);
+            let clamped = |x: f64| x.clamp(range.start, range.end);
+            let band = curve.points.iter().map(|(x, elo)| (*x, clamped(elo.high)));
+            let back = curve.points.iter().rev().map(|(x, elo)| (*x, clamped(elo.low)));
+            let band: Vec<(f64, f64)> = band.chain(back).collect();
+            chart.draw_series([Polygon::new(band, color.mix(0.15).filled())]).map_err(drawn)?;
+            let line = curve.points.iter().map(|(x, elo)| (*x, elo.value));
+            chart
+                .draw_series(LineSeries::new(line, color.stroke_width(2)))
+                .map_err(drawn)?
+                .label(&curve.name)
+                .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::LowerRight)
+            .label_font(style(13))
+            .draw()
+            .map_err(drawn)?;
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn curves_and_levels_are_in_the_drawing() {
+        let points = vec![(0.0, Estimate::symmetric(900.0, 50.0)), (5.0, Estimate::symmetric(1700.0, 40.0))];
+        let curves = [Curve { name: "first run".into(), points }];
+        let svg = rating_curves(&curves, &[("lookahead:3".into(), 1603.0)], "rounds").unwrap();
+        assert!(svg.starts_with("<svg") && svg.contains("first run") && svg.contains("lookahead:3"));
+        assert!(svg.contains("polyline"), "a line goes through the points");
+        rating_curves(&[], &[], "rounds").unwrap();
+    }
+}

@@ -1,0 +1,177 @@
+//! One round after the other: self-play, V, searches, Q (paper 004, algorithm 2).
+
+use crate::{
+    Algorithm, ModelConfig, Planes, ProbsError, Settings, azero,
+    batch::Asker,
+    beams,
+    episode::replay,
+    fit::{Lesson, fit},
+    model::join,
+    self_play::{self, Purpose, random},
+    wire::Round,
+};
+use mavis_net::{ConvNet, ConvNetConfig, Device, OptimizerSettings, TrainState, Weights};
+use std::time::Instant;
+
+/// A game being learned. The same settings and device give the same nets.
+pub struct Learner<G> {
+    settings: Settings,
+    config: ModelConfig,
+    start: G,
+    value: Box<dyn ConvNet>,
+    action: Box<dyn ConvNet>,
+    progress: Progress,
+}
+
+/// How far a learner has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Rounds done.
+    pub round: u32,
+    /// Updates of the value net.
+    pub value_steps: u64,
+    /// Updates of the action net.
+    pub action_steps: u64,
+    /// Positions passed through a net in self-play and searches.
+    pub n_evaluations: u64,
+}
+
+impl<G: Planes> Learner<G> {
+    /// A learner that knows nothing, or goes on from a state of both nets.
+    ///
+    /// # Errors
+    /// When the settings are out of range or the state does not fit them.
+    pub fn new(
+        start: G,
+        settings: Settings,
+        device: Device,
+        from: Option<(TrainState, Progress)>,
+    ) -> Result<Self, ProbsError> {
+        settings.validate()?;
+        let config = ModelConfig::new(&settings)?;
+        let ([mut value, mut action], progress) = match from {
+            Some((state, progress)) => (config.split(&state)?, progress),
+            None => {
+                let new = |net: &ConvNetConfig| net.initial_parameters().map(TrainState::new);
+                ([new(&config.value)?, new(&config.action)?], Progress::default())
+            }
+        };
+        (value.step, action.step) = (progress.value_steps, progress.action_steps);
+        // Plain Adam, as everybody's default; the paper names no optimizer.
+        let optimizer = OptimizerSettings {
+            beta2: 0.999,
+            weight_decay: 0.0,
+            clip_norm: None,
+            average_decay: settings.average_decay,
+            ..OptimizerSettings::default()
+        };
+        let value = device.conv_net(config.value.clone(), optimizer.clone(), value)?;
+        let action = device.conv_net(config.action.clone(), optimizer, action)?;
+        Ok(Self { settings, config, start, value, action, progress })
+    }
+
+    /// The shapes of the nets.
+    pub fn config(&self) -> &ModelConfig {
+        &self.config
+    }
+
+    /// How far it has come.
+    pub fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    /// The net that moves are chosen by.
+    pub fn action_net(&self) -> &dyn ConvNet {
+        &*self.action
+    }
+
+    /// Everything a learner needs to go on, with [`Learner::progress`].
+    ///
+    /// # Errors
+    /// A device failure.
+    pub fn state(&self) -> Result<TrainState, ProbsError> {
+        Ok(join([self.value.state()?, self.action.state()?]))
+    }
+
+    /// Plays, searches and trains once.
+    ///
+    /// # Errors
+    /// When a net fails.
+    pub fn round(&mut self) -> Result<Round, ProbsError> {
+        let (settings, round) = (&self.settings, self.progress.round);
+        let rate = settings.rate(round);
+        let mut clock = Stopwatch::new();
+        let (value, action) = (&*self.value, &*self.action);
+        let v = Asker::new(value, Weights::Live);
+        let q = Asker::new(action, Weights::Live);
+        let episodes = match settings.algorithm {
+            Algorithm::Probs => self_play::play_games(&self.start, settings, round, &q)?,
+            Algorithm::Azero => azero::play_games(&self.start, settings, round, (&v, &q))?,
+        };
+        let n_plies: usize = episodes.iter().map(|episode| episode.states.len()).sum();
+        let n_cut = episodes.iter().filter(|episode| episode.outcome.is_none()).count();
+        let mut n_evaluations = v.n_evaluations() + q.n_evaluations();
+        let mut samples = replay(episodes, settings.capacity);
+        let self_play_seconds = clock.lap();
+
+        let mut numbers = random(settings.seed, Purpose::FitValue, round, 0);
+        let value_loss = fit(&mut *self.value, &samples, Lesson::Value, settings, rate, &mut numbers)?;
+        let value_seconds = clock.lap();
+
+        if settings.algorithm == Algorithm::Probs {
+            let v = Asker::new(&*self.value, Weights::Live);
+            let q = Asker::new(&*self.action, Weights::Live);
+            let states: Vec<&G> = samples.iter().map(|sample| &sample.state).collect();
+            let results = beams::search_all(&states, &settings.beam(), &v, &q)?;
+            samples.iter_mut().zip(results).for_each(|(sample, moves)| sample.moves = moves);
+            n_evaluations += v.n_evaluations() + q.n_evaluations();
+        }
+        let search_seconds = clock.lap();
+
+        let lesson = match settings.algorithm {
+            Algorithm::Probs => Lesson::QValues,
+            Algorithm::Azero => Lesson::Policy,
+        };
+        let mut numbers = random(settings.seed, Purpose::FitAction, round, 0);
+        let action_loss = fit(&mut *self.action, &samples, lesson, settings, rate, &mut numbers)?;
+        let action_seconds = clock.lap();
+
+        let n_steps = samples.len().div_ceil(settings.batch) as u64 * u64::from(settings.epochs);
+        self.progress = Progress {
+            round: round + 1,
+            value_steps: self.progress.value_steps + n_steps,
+            action_steps: self.progress.action_steps + n_steps,
+            n_evaluations: self.progress.n_evaluations + n_evaluations,
+        };
+        Ok(Round {
+            round: self.progress.round,
+            games: settings.games,
+            cut_off: n_cut as u32,
+            states: samples.len(),
+            mean_plies: n_plies as f64 / f64::from(settings.games),
+            value_loss,
+            action_loss,
+            learning_rate: rate,
+            evaluations: self.progress.n_evaluations,
+            self_play_seconds,
+            value_seconds,
+            search_seconds,
+            action_seconds,
+            seconds: 0.0,
+        })
+    }
+}
+
+/// Seconds from lap to lap.
+struct Stopwatch(Instant);
+
+impl Stopwatch {
+    fn new() -> Self {
+        Self(Instant::now())
+    }
+
+    fn lap(&mut self) -> f64 {
+        let last = std::mem::replace(&mut self.0, Instant::now());
+        last.elapsed().as_secs_f64()
+    }
+}

@@ -1,0 +1,160 @@
+//! The two nets of a run as one thing: their shapes, their file, and a copy to play with.
+
+use crate::{Algorithm, Head, Planes, ProbsError, Settings};
+use mavis_game::{Position, Rules};
+use mavis_net::{
+    ConfigError, ConvNetConfig, Layout, NetworkConfig, OptimizerSettings, SmallCheckpoint, TrainState,
+    cpu::CpuConvNet,
+};
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, path::Path};
+
+/// The shapes of a value net and an action net, and what they are for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelConfig {
+    /// The game as users name it.
+    pub game: String,
+    /// What the action net says: q-values or the logits of a policy.
+    pub algorithm: Algorithm,
+    /// One output: the value for the side to move.
+    pub value: ConvNetConfig,
+    /// One output an action.
+    pub action: ConvNetConfig,
+}
+
+/// Both nets on CPU, for playing.
+pub struct Model {
+    /// Shapes and purpose.
+    pub config: ModelConfig,
+    /// The value net.
+    pub value: CpuConvNet,
+    /// The action net.
+    pub action: CpuConvNet,
+}
+
+impl ModelConfig {
+    /// The nets of a run.
+    ///
+    /// # Errors
+    /// When the game is none of ours.
+    pub fn new(settings: &Settings) -> Result<Self, ProbsError> {
+        let start = Position::start(settings.rules()?);
+        let (shape, n_actions) = (start.shape(), start.n_actions());
+        let head = match settings.algorithm {
+            Algorithm::Probs => Head::Values,
+            Algorithm::Azero => Head::Logits,
+        };
+        // Two nets of one shape must not start alike.
+        let net = |outputs, number| {
+            settings.net.config(shape, n_actions, outputs, settings.seed.wrapping_mul(2).wrapping_add(number))
+        };
+        Ok(Self {
+            game: settings.game.clone(),
+            algorithm: settings.algorithm,
+            value: net((1, Head::Values), 0),
+            action: net((n_actions, head), 1),
+        })
+    }
+
+    /// The rules of the game.
+    ///
+    /// # Errors
+    /// When it is none of ours.
+    pub fn rules(&self) -> Result<Rules, ProbsError> {
+        self.game.parse().map_err(|error| ProbsError::Game { source: error })
+    }
+
+    /// Splits buffers of both nets into those of each.
+    pub(crate) fn split(&self, state: &TrainState) -> Result<[TrainState; 2], ProbsError> {
+        let middle = self.value.layout()?.len();
+        let part = |buffer: &[f32], first: bool| {
+            let (value, action) = buffer.split_at(middle.min(buffer.len()));
+            if first { value.to_vec() } else { action.to_vec() }
+        };
+        Ok([true, false].map(|first| TrainState {
+            step: state.step,
+            parameters: part(&state.parameters, first),
+            first_moment: part(&state.first_moment, first),
+            second_moment: part(&state.second_moment, first),
+            average: part(&state.average, first),
+        }))
+    }
+}
+
+/// The buffers of both nets end to end.
+pub(crate) fn join([value, action]: [TrainState; 2]) -> TrainState {
+    TrainState {
+        step: value.step,
+        parameters: [value.parameters, action.parameters].concat(),
+        first_moment: [value.first_moment, action.first_moment].concat(),
+        second_moment: [value.second_moment, action.second_moment].concat(),
+        average: [value.average, action.average].concat(),
+    }
+}
+
+impl NetworkConfig for ModelConfig {
+    const KIND: &'static str = "probs";
+
+    fn layout(&self) -> Result<Layout, ConfigError> {
+        let mut layout = Layout::default();
+        for (prefix, net) in [("value.", &self.value), ("action.", &self.action)] {
+            for tensor in net.layout()?.tensors() {
+                layout.group([(format!("{prefix}{}", tensor.name), tensor.shape.clone(), tensor.role)]);
+            }
+        }
+        Ok(layout)
+    }
+}
+
+impl Model {
+    /// Reads a model, or the averaged weights of a run's checkpoint.
+    ///
+    /// # Errors
+    /// When the file is no such model, or made with other planes than this program has.
+    pub fn load(path: &Path) -> Result<Self, ProbsError> {
+        let file = SmallCheckpoint::<ModelConfig>::load(path, None)?;
+        let config = file.config;
+        let start = Position::start(config.rules()?);
+        let fits = config.value.input == start.shape()
+            && config.action.input == start.shape()
+            && config.value.n_outputs()? == 1
+            && config.action.n_outputs()? == start.n_actions();
+        if !fits {
+            return Err(ProbsError::Shape { path: path.to_owned(), game: config.game });
+        }
+        Self::from_parameters(config, file.parameters)
+    }
+
+    /// A model from the parameters of both nets, value net first.
+    ///
+    /// # Errors
+    /// When their number does not fit the shapes.
+    pub fn from_parameters(config: ModelConfig, parameters: Vec<f32>) -> Result<Self, ProbsError> {
+        let [value, action] = config.split(&TrainState::new(parameters))?;
+        let optimizer = OptimizerSettings::default();
+        let value = CpuConvNet::new(config.value.clone(), optimizer.clone(), value)?;
+        let action = CpuConvNet::new(config.action.clone(), optimizer, action)?;
+        Ok(Self { config, value, action })
+    }
+
+    /// Writes a model to ship: averaged weights in bf16.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(crate) fn save(
+        config: &ModelConfig,
+        state: &TrainState,
+        notes: BTreeMap<String, String>,
+        path: &Path,
+    ) -> Result<(), ProbsError> {
+        let small = SmallCheckpoint {
+            config: config.clone(),
+            vocabulary: String::new(),
+            step: state.step,
+            parameters: state.average.clone(),
+            notes,
+        };
+        Ok(small.save(path)?)
+    }
+}

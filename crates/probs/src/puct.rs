@@ -1,0 +1,212 @@
+//! The tree of the AlphaZero-style learner, one simulation at a time.
+//!
+//! Like the beam search it says which state it wants valued and is fed, so that one batch serves many games; the searches
+//! of `mavis-search` await an evaluator instead, which is the wrong shape for a thousand trees in step.
+
+use crate::{
+    Planes,
+    batch::legal_moves,
+    episode::{end, worth},
+};
+use mavis_game::Move;
+
+/// A search tree that goes on from move to move.
+pub(crate) struct Tree<G> {
+    nodes: Vec<Node<G>>,
+    root: usize,
+    /// Edges from the root to the leaf that waits for its values: node and edge.
+    path: Vec<(usize, usize)>,
+    /// The leaf at the end of the path.
+    leaf: usize,
+}
+
+struct Node<G> {
+    state: G,
+    /// The end of the game for the side to move.
+    end: Option<f32>,
+    /// Empty until expanded.
+    edges: Vec<Edge>,
+}
+
+#[derive(Clone, Copy)]
+struct Edge {
+    mv: Move,
+    prior: f32,
+    visits: u32,
+    /// Sum of values for the side that makes the move.
+    total: f32,
+    child: Option<usize>,
+}
+
+impl<G: Planes> Tree<G> {
+    pub(crate) fn new(state: G) -> Self {
+        let end = end(&state).map(|outcome| worth(&state, Some(outcome)));
+        let root = Node { state, end, edges: Vec::new() };
+        Self { nodes: vec![root], root: 0, path: Vec::new(), leaf: 0 }
+    }
+
+    /// Simulations through the root.
+    pub(crate) fn visits(&self) -> u32 {
+        self.nodes[self.root].edges.iter().map(|edge| edge.visits).sum()
+    }
+
+    /// The state at the root.
+    pub(crate) fn state(&self) -> &G {
+        &self.nodes[self.root].state
+    }
+
+    /// Whether the root has its priors.
+    pub(crate) fn is_expanded(&self) -> bool {
+        !self.nodes[self.root].edges.is_empty()
+    }
+
+    /// Walks down to a leaf by PUCT. Returns its state if that needs values; the end of a game is backed up at once.
+    pub(crate) fn select(&mut self, c_puct: f32) -> Option<&G> {
+        self.path.clear();
+        let mut node = self.root;
+        while let Some(edge) = self.best_edge(node, c_puct) {
+            self.path.push((node, edge));
+            node = match self.nodes[node].edges[edge].child {
+                Some(child) => child,
+                None => self.add_child(node, edge),
+            };
+        }
+        self.leaf = node;
+        if let Some(value) = self.nodes[node].end {
+            self.back_up(value);
+            return None;
+        }
+        Some(&self.nodes[node].state)
+    }
+
+    /// The state that [`Tree::select`] found.
+    pub(crate) fn leaf(&self) -> &G {
+        &self.nodes[self.leaf].state
+    }
+
+    /// Gives the selected leaf its priors, which sum to one, and its value for the side to move.
+    pub(crate) fn feed(&mut self, priors: Vec<(Move, f32)>, value: f32) {
+        let edge = |(mv, prior)| Edge { mv, prior, visits: 0, total: 0.0, child: None };
+        self.nodes[self.leaf].edges = priors.into_iter().map(edge).collect();
+        self.back_up(value);
+    }
+
+    /// Changes the priors of the root, for noise.
+    pub(crate) fn change_priors(&mut self, change: impl FnOnce(&mut [(Move, f32)])) {
+        let edges = &mut self.nodes[self.root].edges;
+        let mut priors: Vec<(Move, f32)> = edges.iter().map(|edge| (edge.mv, edge.prior)).collect();
+        change(&mut priors);
+        edges.iter_mut().zip(priors).for_each(|(edge, (_, prior))| edge.prior = prior);
+    }
+
+    /// The share of visits of every move at the root; even shares before the first simulation.
+    pub(crate) fn shares(&self) -> Vec<(Move, f32)> {
+        let edges = &self.nodes[self.root].edges;
+        let total = self.visits();
+        let share = |edge: &Edge| match total {
+            0 => 1.0 / edges.len() as f32,
+            total => edge.visits as f32 / total as f32,
+        };
+        edges.iter().map(|edge| (edge.mv, share(edge))).collect()
+    }
+
+    /// Mean value and visits of every move at the root, for the side to move.
+    pub(crate) fn means(&self) -> Vec<(Move, f32, u32)> {
+        let mean = |edge: &Edge| (edge.mv, edge.total / edge.visits.max(1) as f32, edge.visits);
+        self.nodes[self.root].edges.iter().map(mean).collect()
+    }
+
+    /// Moves the root; what is known below it stays.
+    pub(crate) fn play(&mut self, mv: Move) {
+        let edge = self.nodes[self.root].edges.iter().position(|edge| edge.mv == mv);
+        self.root = match edge.map(|edge| (edge, self.nodes[self.root].edges[edge].child)) {
+            Some((_, Some(child))) => child,
+            Some((edge, None)) => self.add_child(self.root, edge),
+            None => {
+                let mut state = self.state().clone();
+                state.play_unchecked(mv);
+                *self = Self::new(state);
+                0
+            }
+        };
+    }
+
+    /// The edge of greatest value plus exploration; an edge without visits counts as a draw. `None` at a leaf.
+    fn best_edge(&self, node: usize, c_puct: f32) -> Option<usize> {
+        let edges = &self.nodes[node].edges;
+        let n_visits: u32 = edges.iter().map(|edge| edge.visits).sum();
+        let explore = c_puct * (n_visits.max(1) as f32).sqrt();
+        let score = |edge: &Edge| {
+            edge.total / edge.visits.max(1) as f32 + explore * edge.prior / (1 + edge.visits) as f32
+        };
+        let better = |best: (usize, f32), (index, score)| if score > best.1 { (index, score) } else { best };
+        let scores = edges.iter().map(score).enumerate();
+        scores.reduce(better).map(|(index, _)| index)
+    }
+
+    fn add_child(&mut self, node: usize, edge: usize) -> usize {
+        let mut state = self.nodes[node].state.clone();
+        state.play_unchecked(self.nodes[node].edges[edge].mv);
+        let end = end(&state).map(|outcome| worth(&state, Some(outcome)));
+        self.nodes.push(Node { state, end, edges: Vec::new() });
+        let child = self.nodes.len() - 1;
+        self.nodes[node].edges[edge].child = Some(child);
+        child
+    }
+
+    fn back_up(&mut self, mut value: f32) {
+        for &(node, edge) in self.path.iter().rev() {
+            value = -value;
+            let edge = &mut self.nodes[node].edges[edge];
+            edge.visits += 1;
+            edge.total += value;
+        }
+    }
+}
+
+/// Logits of all actions as priors of the legal moves.
+pub(crate) fn priors<G: Planes>(state: &G, logits: &[f32]) -> Vec<(Move, f32)> {
+    let mut moves: Vec<(Move, f32)> =
+        legal_moves(state).into_iter().map(|mv| (mv, logits[state.action(mv)])).collect();
+    crate::self_play::softmax(&mut moves, 1.0);
+    moves
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mavis_game::{Connect4, Game as _};
+
+    fn search(mut state: Connect4, moves: &[u16], n: u32) -> Vec<(Move, f32)> {
+        moves.iter().for_each(|column| state.play(Move(*column)).unwrap());
+        let mut tree = Tree::new(state);
+        while tree.visits() < n {
+            if let Some(leaf) = tree.select(2.0).copied() {
+                tree.feed(priors(&leaf, &[0.0; 7]), 0.0);
+            }
+        }
+        tree.shares()
+    }
+
+    #[test]
+    fn visits_go_to_the_win_and_away_from_the_loss() {
+        let winning = search(Connect4::default(), &[3, 0, 3, 0, 3, 0], 200);
+        assert!(winning[3].1 > 0.8, "{winning:?}");
+        let threatened = search(Connect4::default(), &[3, 0, 3, 0, 3], 400);
+        assert!(threatened[3].1 > 0.5, "{threatened:?}");
+    }
+
+    #[test]
+    fn the_tree_goes_on_from_move_to_move() {
+        let mut tree = Tree::new(Connect4::default());
+        while tree.visits() < 100 {
+            if let Some(leaf) = tree.select(2.0).copied() {
+                tree.feed(priors(&leaf, &[0.0; 7]), 0.0);
+            }
+        }
+        let kept = tree.means()[2].2 - 1;
+        tree.play(Move(2));
+        assert_eq!(tree.visits(), kept);
+        assert_eq!(tree.state().ply(), 1);
+    }
+}

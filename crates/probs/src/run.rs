@@ -1,0 +1,249 @@
+//! A run on disk: it can be killed at any moment and goes on as if it never stopped.
+
+use crate::{
+    Learner, Model, ModelConfig, Planes, ProbsError, Progress, Settings, elo_curve, evaluate,
+    wire::{Line, Saved},
+};
+use mavis_game::{Position, for_game};
+use mavis_net::{Checkpoint, Device, TrainState, replace_file};
+use std::{
+    collections::BTreeMap,
+    fs::{File, OpenOptions},
+    io::{Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+    time::Instant,
+};
+
+/// How a run is watched and ended.
+pub struct RunOptions<'a> {
+    /// Where the nets live.
+    pub device: Device,
+    /// Raised to end the run after the round in hand.
+    pub stop: &'a AtomicBool,
+    /// No round begins after this moment. `None` means no limit.
+    pub deadline: Option<Instant>,
+    /// Sees every line of the metrics.
+    pub watch: &'a mut dyn FnMut(&Line),
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// Rounds done.
+    pub rounds: u32,
+    /// Best rating so far; `None` before the first evaluation.
+    pub best_elo: Option<f64>,
+    /// Seconds of all rounds.
+    pub seconds: f64,
+    /// Positions passed through a net in self-play and searches.
+    pub evaluations: u64,
+}
+
+/// Trains in a folder, from the start or from where it stopped: `settings.toml`, `metrics.jsonl`, `elo.svg`,
+/// `checkpoint.safetensors` (goes on), `model.safetensors` and `best.safetensors` (play).
+///
+/// The checkpoint is replaced as a whole after every round and says how much of the metrics belongs to it, so a run that was
+/// killed repeats at most one round and comes to the same numbers.
+///
+/// # Errors
+/// When the settings are bad, the folder holds another run or cannot be written, or a net fails.
+pub fn train(settings: &Settings, folder: &Path, options: RunOptions<'_>) -> Result<Summary, ProbsError> {
+    settings.validate()?;
+    let start = Position::start(settings.rules()?);
+    for_game!(start, game => Run::open(game, settings, folder, options)?.run())
+}
+
+struct Run<'a, 'o, G> {
+    learner: Learner<G>,
+    settings: &'a Settings,
+    folder: &'a Path,
+    metrics: File,
+    lines: Vec<Line>,
+    saved: Saved,
+    options: RunOptions<'o>,
+}
+
+impl<'a, 'o, G: Planes> Run<'a, 'o, G> {
+    fn open(
+        start: G,
+        settings: &'a Settings,
+        folder: &'a Path,
+        options: RunOptions<'o>,
+    ) -> Result<Self, ProbsError> {
+        std::fs::create_dir_all(folder).map_err(file_error("write", folder))?;
+        keep_settings(settings, folder)?;
+        let loaded = load_checkpoint(&folder.join("checkpoint.safetensors"), settings)?;
+        let (saved, state) = loaded.map_or((Saved::default(), None), |(saved, state)| (saved, Some(state)));
+        let progress = Progress {
+            round: saved.round,
+            value_steps: saved.value_steps,
+            action_steps: saved.action_steps,
+            n_evaluations: saved.evaluations,
+        };
+        let from = state.map(|state| (state, progress));
+        let learner = Learner::new(start, settings.clone(), options.device, from)?;
+        let path = folder.join("metrics.jsonl");
+        let (metrics, lines) = open_metrics(&path, saved.metrics_bytes)?;
+        Ok(Self { learner, settings, folder, metrics, lines, saved, options })
+    }
+
+    fn run(mut self) -> Result<Summary, ProbsError> {
+        if self.saved.metrics_bytes == 0 {
+            self.evaluate(0)?;
+            self.save()?;
+        }
+        while self.learner.progress().round < self.settings.rounds && !self.is_over() {
+            let began = Instant::now();
+            let mut round = self.learner.round()?;
+            self.saved.seconds += began.elapsed().as_secs_f64();
+            round.seconds = self.saved.seconds;
+            let number = round.round;
+            self.log(Line::Round(round))?;
+            if number.is_multiple_of(self.settings.evaluation.every) || number == self.settings.rounds {
+                self.evaluate(number)?;
+            }
+            self.save()?;
+        }
+        Ok(Summary {
+            rounds: self.learner.progress().round,
+            best_elo: self.saved.best_elo,
+            seconds: self.saved.seconds,
+            evaluations: self.learner.progress().n_evaluations,
+        })
+    }
+
+    fn is_over(&self) -> bool {
+        self.options.stop.load(Ordering::Relaxed)
+            || self.options.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    fn evaluate(&mut self, round: u32) -> Result<(), ProbsError> {
+        let mut line = evaluate(self.learner.action_net(), self.settings, round)?;
+        line.seconds = self.saved.seconds;
+        line.evaluations = self.learner.progress().n_evaluations;
+        let elo = line.elo;
+        self.log(Line::Evaluation(line))?;
+        if self.saved.best_elo.is_none_or(|best| elo > best) {
+            self.saved.best_elo = Some(elo);
+            self.save_model("best.safetensors", Some(elo))?;
+        }
+        let name = format!("{} {}", self.settings.game, self.folder.display());
+        let svg = elo_curve(&[(name, self.lines.clone())], crate::Axis::Rounds)?;
+        let path = self.folder.join("elo.svg");
+        replace_file(&path, |file| file.write_all(svg.as_bytes())).map_err(file_error("write", &path))
+    }
+
+    fn log(&mut self, line: Line) -> Result<(), ProbsError> {
+        let path = self.folder.join("metrics.jsonl");
+        let mut text = serde_json::to_string(&line).unwrap_or_default();
+        text.push('\n');
+        self.metrics.write_all(text.as_bytes()).map_err(file_error("write", &path))?;
+        self.saved.metrics_bytes += text.len() as u64;
+        (self.options.watch)(&line);
+        self.lines.push(line);
+        Ok(())
+    }
+
+    fn save(&mut self) -> Result<(), ProbsError> {
+        let progress = self.learner.progress();
+        self.saved.round = progress.round;
+        self.saved.value_steps = progress.value_steps;
+        self.saved.action_steps = progress.action_steps;
+        self.saved.evaluations = progress.n_evaluations;
+        // The lines must be on the disk before a checkpoint counts on them.
+        let path = self.folder.join("metrics.jsonl");
+        self.metrics.sync_data().map_err(file_error("write", &path))?;
+        self.save_model("model.safetensors", None)?;
+        let checkpoint = Checkpoint {
+            config: self.learner.config().clone(),
+            vocabulary: String::new(),
+            state: self.learner.state()?,
+            opaque: serde_json::to_vec(&self.saved).unwrap_or_default(),
+            notes: self.notes(None),
+        };
+        Ok(checkpoint.save(&self.folder.join("checkpoint.safetensors"))?)
+    }
+
+    fn save_model(&self, name: &str, elo: Option<f64>) -> Result<(), ProbsError> {
+        let state = self.learner.state()?;
+        Model::save(self.learner.config(), &state, self.notes(elo), &self.folder.join(name))
+    }
+
+    fn notes(&self, elo: Option<f64>) -> BTreeMap<String, String> {
+        let round = ("round".to_owned(), self.learner.progress().round.to_string());
+        let elo = elo.map(|elo| ("elo".to_owned(), format!("{elo:.0}")));
+        [round].into_iter().chain(elo).collect()
+    }
+}
+
+/// Writes the settings, or compares them with those the folder has; the number of rounds may grow.
+fn keep_settings(settings: &Settings, folder: &Path) -> Result<(), ProbsError> {
+    let path = folder.join("settings.toml");
+    let table = |settings: &Settings| toml::Table::try_from(settings).unwrap_or_default();
+    if path.exists() {
+        let text = std::fs::read_to_string(&path).map_err(file_error("read", &path))?;
+        let damaged = |reason: String| ProbsError::Damaged { path: path.clone(), reason };
+        let old: toml::Table =
+            text.parse().map_err(|error: toml::de::Error| damaged(error.message().to_owned()))?;
+        let new = table(settings);
+        for (field, value) in new.iter().filter(|(field, _)| *field != "rounds") {
+            if old.get(field) != Some(value) {
+                let shown =
+                    |value: Option<&toml::Value>| value.map_or("nothing".to_owned(), ToString::to_string);
+                return Err(ProbsError::OtherRun {
+                    folder: folder.to_owned(),
+                    field: field.clone(),
+                    old: shown(old.get(field)),
+                    new: shown(Some(value)),
+                });
+            }
+        }
+    }
+    let text = table(settings).to_string();
+    replace_file(&path, |file| file.write_all(text.as_bytes())).map_err(file_error("write", &path))
+}
+
+fn load_checkpoint(path: &Path, settings: &Settings) -> Result<Option<(Saved, TrainState)>, ProbsError> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let checkpoint = Checkpoint::<ModelConfig>::load(path, None)?;
+    let damaged = |reason: String| ProbsError::Damaged { path: path.to_owned(), reason };
+    if checkpoint.config != ModelConfig::new(settings)? {
+        return Err(damaged("its nets are not those of the settings".to_owned()));
+    }
+    let saved = serde_json::from_slice(&checkpoint.opaque).map_err(|error| damaged(error.to_string()))?;
+    Ok(Some((saved, checkpoint.state)))
+}
+
+/// Opens the metrics for appending, cuts off what belongs to no checkpoint, and reads the rest.
+fn open_metrics(path: &PathBuf, bytes: u64) -> Result<(File, Vec<Line>), ProbsError> {
+    let error = || file_error("write", path);
+    let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(error())?;
+    file.set_len(bytes).map_err(error())?;
+    file.seek(SeekFrom::End(0)).map_err(error())?;
+    Ok((file, read_metrics(path)?))
+}
+
+/// Reads the metrics of a run.
+///
+/// # Errors
+/// When the file cannot be read or holds something else.
+pub fn read_metrics(path: &Path) -> Result<Vec<Line>, ProbsError> {
+    let text = std::fs::read_to_string(path).map_err(file_error("read", path))?;
+    text.lines()
+        .enumerate()
+        .map(|(index, line)| {
+            serde_json::from_str(line).map_err(|error| ProbsError::Damaged {
+                path: path.to_owned(),
+                reason: format!("line {}: {error}", index + 1),
+            })
+        })
+        .collect()
+}
+
+fn file_error(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> ProbsError {
+    let path = path.to_owned();
+    move |source| ProbsError::File { action, path, source }
+}
