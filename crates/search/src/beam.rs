@@ -122,7 +122,13 @@ impl<G: Game> Beam<G> {
         }
         if self.leaves.is_none() {
             let is_leaf = |node: &Node<G>| node.value.is_none() && node.n_children == 0;
-            self.leaves = Some((0..self.nodes.len()).filter(|&index| is_leaf(&self.nodes[index])).collect());
+            let leaves: Vec<usize> =
+                (0..self.nodes.len()).filter(|&index| is_leaf(&self.nodes[index])).collect();
+            // Where every line ends nobody has to be asked, but the ends still have to reach the root.
+            if leaves.is_empty() {
+                self.back_up();
+            }
+            self.leaves = Some(leaves);
         }
         match &self.leaves {
             Some(leaves) if !leaves.is_empty() => {
@@ -149,6 +155,11 @@ impl<G: Game> Beam<G> {
         for (leaf, value) in leaves.into_iter().zip(values.iter().copied().chain(std::iter::repeat(0.0))) {
             self.nodes[leaf].value = Some(value);
         }
+        self.back_up();
+    }
+
+    /// Negamax from the leaves to the root: children stand after their parent.
+    fn back_up(&mut self) {
         for index in (0..self.nodes.len()).rev() {
             let Node { first_child, n_children, .. } = self.nodes[index];
             if self.nodes[index].value.is_none() {

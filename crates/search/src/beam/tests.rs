@@ -101,6 +101,17 @@ fn certain_expansions_are_asked_for_together() {
 }
 
 #[test]
+fn a_tree_of_finished_games_alone_needs_no_values() {
+    // Seven cells are open: the whole tree ends, and its ends reach the root though no leaf asks for a value.
+    let root = Connect4::parse("ox.o.oo/ox.x.xo/xo.x.oo/oxxx.xx/xoxooxx/xoxooxo o").unwrap();
+    let settings = Settings { expansions: 1000, depth: 50 };
+    let (q_values, n_questions) = run(root, &settings, 3);
+    assert_eq!(q_values, literal(root, &settings, 3));
+    assert_eq!(q_values[0], (Move(2), -1.0));
+    assert!(n_questions > 1, "{n_questions}");
+}
+
+#[test]
 fn a_won_game_is_seen_and_a_finished_one_has_no_moves() {
     let mut root = Connect4::default();
     for column in [3, 0, 3, 0, 3, 0] {
