@@ -63,6 +63,14 @@ fn a_predictor_is_trained_goes_on_and_plays() {
     let metrics = std::fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap();
     assert_eq!(metrics.matches("\"event\":\"step\"").count(), 5, "{metrics}");
 
+    let (info, _) = check_good(folder, &["model", "info", "run/model.safetensors"]);
+    assert!(info.contains("predictor av into 16 bins") && info.contains("after 5 steps"), "{info}");
+    check_bad(
+        folder,
+        &["model", "export", "run/model.safetensors", "--to", "hf", "--out", "x"],
+        "vocabulary",
+    );
+
     // A back-rank mate in one, after Black's set-up move.
     let puzzles = "FEN,Moves,Rating\n6k1/5ppp/p7/8/8/8/5PPP/3R2K1 b - - 0 30,a6a5 d1d8,600\n";
     std::fs::write(folder.join("puzzles.csv"), puzzles).unwrap();

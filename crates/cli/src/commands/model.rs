@@ -8,8 +8,9 @@ use clap::{Args, Subcommand};
 use mavis_model::{
     MavModel,
     interchange::{Numbers, export_gguf, export_hf, import_hf},
+    predictor::{PredictorModel, Target},
 };
-use mavis_net::Layout;
+use mavis_net::{Layout, NormKind, NormPlacement};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -80,8 +81,26 @@ struct Facts {
     bytes: u64,
 }
 
+#[derive(Serialize)]
+struct PredictorFacts {
+    target: Target,
+    bins: Option<usize>,
+    parameters: usize,
+    layers: usize,
+    width: usize,
+    heads: usize,
+    feed_forward: usize,
+    norm: NormKind,
+    placement: NormPlacement,
+    steps: u64,
+    bytes: u64,
+}
+
 impl Info {
     fn run(self) -> anyhow::Result<()> {
+        if let Ok(predictor) = PredictorModel::load(&self.model) {
+            return self.predictor(&predictor);
+        }
         let model = read_model(&self.model)?;
         let config = &model.config;
         let facts = Facts {
@@ -115,6 +134,49 @@ impl Info {
             facts.vocabulary,
             if facts.tied { "tied to the embedding" } else { "of its own" },
             facts.architecture,
+        ))
+    }
+}
+
+impl Info {
+    fn predictor(&self, model: &PredictorModel) -> anyhow::Result<()> {
+        let (config, spec) = (&model.config, model.spec);
+        let facts = PredictorFacts {
+            target: spec.target,
+            bins: spec.target.has_values().then(|| spec.bins.count()),
+            parameters: Layout::transformer(config)?.n_parameters(),
+            layers: config.n_layers,
+            width: config.d_model,
+            heads: config.n_heads,
+            feed_forward: config.d_ff,
+            norm: config.variant.norm,
+            placement: config.variant.placement,
+            steps: model.step,
+            bytes: std::fs::metadata(&self.model)?.len(),
+        };
+        if self.json {
+            return answer_json(&facts);
+        }
+        let outputs = facts.bins.map_or("1968 actions".to_owned(), |bins| format!("{bins} bins"));
+        answer(&format!(
+            "predictor {} into {outputs}\n{} parameters after {} steps, {} bytes\n\
+             {} layers of width {}, {} heads, feed-forward {}\n{} {} each half-block\n",
+            facts.target,
+            facts.parameters,
+            facts.steps,
+            facts.bytes,
+            facts.layers,
+            facts.width,
+            facts.heads,
+            facts.feed_forward,
+            match facts.norm {
+                NormKind::Layer => "LayerNorm",
+                NormKind::Rms => "RMSNorm",
+            },
+            match facts.placement {
+                NormPlacement::Pre => "before",
+                NormPlacement::Post => "after",
+            },
         ))
     }
 }
