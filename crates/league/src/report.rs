@@ -3,10 +3,12 @@
 mod curves;
 mod html;
 mod json;
+mod panels;
 mod plots;
 mod text;
 
 pub use curves::{Curve, rating_curves};
 pub use html::{ReportError, html};
 pub use json::json;
+pub use panels::{Line, Panel, panels};
 pub use text::{cross_table, table, test_line};

@@ -4,16 +4,11 @@ use mavis_data::AnnotatedPosition;
 use mavis_game::{Game, Mirror, Move, Position};
 use rand::Rng;
 
-/// A random image of an annotated position, the position itself included: one of the game's symmetries, and in chess
-/// colors exchanged, left and right exchanged where nobody may castle any more, or both.
-pub(crate) fn random_image(mut annotated: AnnotatedPosition, rng: &mut impl Rng) -> AnnotatedPosition {
+/// A random image under the game's symmetries, the position itself included; in chess left and right may be exchanged where
+/// nobody may castle any more.
+pub(crate) fn random_image(annotated: AnnotatedPosition, rng: &mut impl Rng) -> AnnotatedPosition {
     if matches!(annotated.position, Position::Chess(_)) {
-        for mirror in [Mirror::Colors, Mirror::Files] {
-            if rng.random::<bool>() {
-                annotated = mirrored(annotated, mirror);
-            }
-        }
-        return annotated;
+        return if rng.random::<bool>() { mirrored(annotated, Mirror::Files) } else { annotated };
     }
     let symmetry = rng.random_range(0..annotated.position.n_symmetries());
     if symmetry == 0 {
@@ -22,6 +17,11 @@ pub(crate) fn random_image(mut annotated: AnnotatedPosition, rng: &mut impl Rng)
     let image = annotated.position.transformed(symmetry);
     let position = annotated.position;
     with_moves(image, annotated.moves, annotated.best, |mv| position.transformed_move(symmetry, mv))
+}
+
+/// A chess position with colors exchanged; one of another game as it is.
+pub(crate) fn colors_exchanged(annotated: AnnotatedPosition) -> AnnotatedPosition {
+    mirrored(annotated, Mirror::Colors)
 }
 
 fn mirrored(annotated: AnnotatedPosition, mirror: Mirror) -> AnnotatedPosition {
@@ -70,7 +70,7 @@ mod tests {
                 let moves: Vec<_> =
                     position.legal_moves().into_iter().map(|mv| (mv, value(&position, mv))).collect();
                 let annotated = AnnotatedPosition { best: moves.last().map(|(mv, _)| *mv), position, moves };
-                let image = random_image(annotated.clone(), &mut rng);
+                let image = colors_exchanged(random_image(annotated.clone(), &mut rng));
                 assert_eq!(image.moves.len(), image.position.n_legal_moves());
                 for (mv, known) in &image.moves {
                     assert!(image.position.is_legal(*mv), "{} in {}", mv.0, image.position);

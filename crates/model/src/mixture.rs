@@ -3,7 +3,7 @@
 use crate::{
     deck::Deck,
     ended::random_end,
-    image::random_image,
+    image::{colors_exchanged, random_image},
     loader::Batches,
     pack::{LossSettings, Packed, Packer},
 };
@@ -28,13 +28,16 @@ pub struct ExampleSettings {
     /// Share of all examples that are about a position that is over: a model that searches without the
     /// rules has to see ends by itself, and annotated positions hardly ever are ends.
     pub ended: f32,
-    /// Share of all examples that show a random mirror image of their position.
+    /// Share of all examples that show a random image of their position under the symmetries of the game (in chess left and
+    /// right exchanged, where nobody may castle any more).
     pub mirrored: f32,
+    /// Share of the chess examples whose colors are exchanged.
+    pub flipped: f32,
 }
 
 impl Default for ExampleSettings {
     fn default() -> Self {
-        Self { plain: 0.8, star: 0.3, tracking: 0.4, ended: 0.02, mirrored: 0.0 }
+        Self { plain: 0.8, star: 0.3, tracking: 0.4, ended: 0.02, mirrored: 0.0, flipped: 0.0 }
     }
 }
 
@@ -173,6 +176,9 @@ impl Batches for Mixture {
             }
             if self.examples.mirrored > 0.0 && rng.random::<f32>() < self.examples.mirrored {
                 annotated = random_image(annotated, &mut rng);
+            }
+            if self.examples.flipped > 0.0 && rng.random::<f32>() < self.examples.flipped {
+                annotated = colors_exchanged(annotated);
             }
             self.push(packed, annotated, &mut builder, &mut example, &mut rng);
         }

@@ -1,5 +1,6 @@
 //! `mavis train`: networks from annotated positions.
 
+mod plot;
 mod predictor;
 
 use crate::{
@@ -34,6 +35,7 @@ pub(crate) struct Train {
 enum What {
     Mav(TrainMav),
     Predictor(predictor::TrainPredictor),
+    Plot(plot::Plot),
 }
 
 /// Trains the MAV model; run it again with the same folder to go on.
@@ -63,6 +65,7 @@ impl Train {
         match self.what {
             What::Mav(command) => command.run(),
             What::Predictor(command) => command.run(),
+            What::Plot(command) => command.run(),
         }
     }
 }
@@ -140,16 +143,20 @@ fn material(settings: &TrainSettings) -> anyhow::Result<Material> {
         Some(puzzles) => read_puzzles(&puzzles.path, usize::MAX).map_err(|error| chain(error.into()))?,
         None => Vec::new(),
     };
-    let known = puzzle_boards(&puzzles);
-    let mut sets = Vec::new();
-    for set in &settings.data {
-        sets.push((open(&set.path, &set.game, |fen| !known.contains(&board_of(fen)))?, set.weight));
-    }
+    let mut known = puzzle_boards(&puzzles);
     let mut validation = Vec::new();
     for set in &settings.validation {
         let name =
             set.path.file_name().map_or_else(|| set.game.clone(), |name| name.to_string_lossy().into_owned());
-        validation.push((name, open(&set.path, &set.game, |_| true)?));
+        let measured = open(&set.path, &set.game, |_| true)?;
+        for idx in 0..measured.len() {
+            known.insert(board_of(&measured.get(idx).or_bad_input()?.position.to_string()));
+        }
+        validation.push((name, measured));
+    }
+    let mut sets = Vec::new();
+    for set in &settings.data {
+        sets.push((open(&set.path, &set.game, |fen| !known.contains(&board_of(fen)))?, set.weight));
     }
     let mixture_settings = MixtureSettings {
         seed: settings.seed,

@@ -20,7 +20,7 @@ const COLORS: [RGBColor; 8] = [
     RGBColor(148, 103, 189),
     RGBColor(140, 140, 60),
 ];
-const WIDTH: u32 = 760;
+pub(super) const WIDTH: u32 = 760;
 
 /// The color of the player at a rank.
 pub(super) fn color(rank: usize) -> RGBColor {
