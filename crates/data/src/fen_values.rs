@@ -174,6 +174,8 @@ mod tests {
         assert_eq!(texts[..4], ["a7a8b", "a7a8n", "a7a8q", "a7a8r"]);
         assert_eq!(record.best, Some(record.moves[2].0));
         assert_eq!((record.moves[2].1, record.moves[6].1), (1.0, 0.0));
+        assert_eq!(set.n_moves(0), Ok(7));
+        assert!(set.n_moves(1).is_err());
     }
 
     #[test]

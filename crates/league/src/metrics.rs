@@ -13,7 +13,7 @@ mod seen;
 mod solver;
 mod table;
 
-pub use actions::{ActionSample, actions, kendall_tau_b};
+pub use actions::{ActionSample, actions};
 pub use band::Bands;
 pub use calibration::{Calibrated, ReliabilityBin, calibration, reliability};
 pub use legality::{LegalitySample, legality};

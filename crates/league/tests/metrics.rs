@@ -3,9 +3,10 @@
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_league::metrics::{
     ActionSample, Bands, LegalitySample, Metric, Puzzle, PuzzleError, PuzzleResult, ScoringSample,
-    SeenSample, SolverSample, actions, calibration, kendall_tau_b, legality, metric_table, metrics_json,
-    puzzles, read_puzzles, scoring, seen, solve_puzzle, solver,
+    SeenSample, SolverSample, actions, calibration, legality, metric_table, metrics_json, puzzles,
+    read_puzzles, scoring, seen, solve_puzzle, solver,
 };
+use mavis_model::kendall_tau_b;
 use mavis_play::{Limit, Lookahead, RandomPlayer};
 
 fn value(metric: &Metric) -> f64 {

@@ -1,6 +1,6 @@
 //! How good a network is on positions it never saw.
 
-use crate::{ModelError, ended::random_end, fan_out};
+use crate::{ModelError, ended::random_end, fan_out, rank::best_of};
 use mavis_data::{Annotations, Puzzle};
 use mavis_game::{Move, Position};
 use mavis_lang::Scoring;
@@ -187,38 +187,48 @@ pub fn puzzles(
     puzzles: &[Puzzle],
     max_tokens: usize,
 ) -> Result<(f64, f64), ModelError> {
+    solved(puzzles, |asked| {
+        let sizes: Vec<usize> =
+            asked.par_iter().map(|(position, moves)| fan_out::n_tokens(position, moves.len())).collect();
+        let mut scores = Vec::with_capacity(asked.len());
+        for pass in passes(&sizes, max_tokens) {
+            let answers = fan_out::with_known_moves(network, full_input, &asked[pass])?;
+            let means =
+                |answer: fan_out::FanOut| answer.values.iter().map(|(_, values)| values.mean()).collect();
+            scores.extend(answers.into_iter().map(means).collect::<Vec<Vec<f32>>>());
+        }
+        Ok(scores)
+    })
+}
+
+/// The share of puzzles whose every move has the highest score of the legal moves, and of first moves that have it. `scores` is asked for
+/// all positions at once, with their legal moves.
+///
+/// # Errors
+/// Those of `scores`.
+pub(crate) fn solved(
+    puzzles: &[Puzzle],
+    scores: impl FnOnce(&[(&Position, &[Move])]) -> Result<Vec<Vec<f32>>, ModelError>,
+) -> Result<(f64, f64), ModelError> {
     let steps: Vec<(usize, usize)> = puzzles
         .iter()
         .enumerate()
         .flat_map(|(puzzle, whole)| (0..whole.steps.len()).map(move |step| (puzzle, step)))
         .collect();
+    let moves: Vec<Vec<Move>> = steps
+        .par_iter()
+        .map(|&(puzzle, step)| puzzles[puzzle].steps[step].0.legal_moves().into_iter().collect())
+        .collect();
+    let asked: Vec<(&Position, &[Move])> = (steps.iter().zip(&moves))
+        .map(|(&(puzzle, step), moves)| (&puzzles[puzzle].steps[step].0, moves.as_slice()))
+        .collect();
     let mut solved = vec![true; puzzles.len()];
     let mut first = 0_usize;
-    let positions: Vec<&Position> =
-        steps.iter().map(|&(puzzle, step)| &puzzles[puzzle].steps[step].0).collect();
-    let moves: Vec<Vec<Move>> =
-        positions.par_iter().map(|position| position.legal_moves().into_iter().collect()).collect();
-    let sizes: Vec<usize> = positions
-        .par_iter()
-        .zip(&moves)
-        .map(|(position, moves)| fan_out::n_tokens(position, moves.len()))
-        .collect();
-    for pass in passes(&sizes, max_tokens) {
-        let (chunk, positions, moves) = (&steps[pass.clone()], &positions[pass.clone()], &moves[pass]);
-        let asked: Vec<(&Position, &[Move])> =
-            positions.iter().zip(moves).map(|(position, moves)| (*position, moves.as_slice())).collect();
-        let answers = fan_out::with_known_moves(network, full_input, &asked)?;
-        for (&(puzzle, step), answer) in chunk.iter().zip(&answers) {
-            let chosen = answer.values.iter().map(|(mv, values)| (values.mean(), *mv)).fold(
-                None,
-                |top: Option<(f32, Move)>, row| {
-                    if top.is_none_or(|top| row.0 > top.0) { Some(row) } else { top }
-                },
-            );
-            let right = chosen.is_some_and(|(_, mv)| mv == puzzles[puzzle].steps[step].1);
-            solved[puzzle] &= right;
-            first += usize::from(right && step == 0);
-        }
+    for ((&(puzzle, step), moves), scores) in steps.iter().zip(&moves).zip(scores(&asked)?) {
+        let chosen = best_of(&scores).map(|idx| moves[idx]);
+        let right = chosen == Some(puzzles[puzzle].steps[step].1);
+        solved[puzzle] &= right;
+        first += usize::from(right && step == 0);
     }
     let n = puzzles.len().max(1) as f64;
     Ok((solved.iter().filter(|right| **right).count() as f64 / n, first as f64 / n))

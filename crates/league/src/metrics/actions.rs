@@ -2,6 +2,7 @@
 
 use super::{Bands, Metric};
 use mavis_game::Move;
+use mavis_model::kendall_tau_b;
 
 /// One position: what an annotation says, and what was answered. Values are win probabilities of the mover, 0 to 1.
 #[derive(Clone, PartialEq, Debug)]
@@ -59,25 +60,6 @@ impl ActionSample {
             .filter_map(|&(mv, predicted)| self.annotated_value(mv).map(|annotated| (predicted, annotated)))
             .collect()
     }
-}
-
-/// Kendall's rank correlation with ties counted out of both margins; `None` where either side is all one value.
-#[must_use]
-pub fn kendall_tau_b(pairs: &[(f64, f64)]) -> Option<f64> {
-    let (mut agree, mut tied_x, mut tied_y, mut total) = (0_i64, 0_i64, 0_i64, 0_i64);
-    for (k, a) in pairs.iter().enumerate() {
-        for b in &pairs[..k] {
-            let (dx, dy) = (a.0 - b.0, a.1 - b.1);
-            total += 1;
-            tied_x += i64::from(dx == 0.0);
-            tied_y += i64::from(dy == 0.0);
-            if dx != 0.0 && dy != 0.0 {
-                agree += if (dx > 0.0) == (dy > 0.0) { 1 } else { -1 };
-            }
-        }
-    }
-    let margins = ((total - tied_x) as f64) * ((total - tied_y) as f64);
-    (margins > 0.0).then(|| agree as f64 / margins.sqrt())
 }
 
 /// Accuracy, regret, value error and Kendall's tau-b.
