@@ -92,7 +92,7 @@ fn bad_input_is_one_clear_line() {
         "probs train --game connect4 --set epsilon=2 --out a",
         "epsilon must be from 0 to 1, not 2",
     );
-    check_bad(folder, "probs train --game connect4 --max-minutes -1 --out a", "minutes");
+    check_bad(folder, "probs train --game connect4 --max-minutes=-1 --out a", "minutes");
     check_bad(folder, "probs plot nowhere --out a.svg", "nowhere/metrics.jsonl");
     check_bad(folder, "play --game connect4 --first probs --second random", "name a model");
     check_bad(
