@@ -63,6 +63,9 @@ fn a_predictor_is_trained_goes_on_and_plays() {
     let metrics = std::fs::read_to_string(folder.join("run/metrics.jsonl")).unwrap();
     assert_eq!(metrics.matches("\"event\":\"step\"").count(), 5, "{metrics}");
 
+    check_good(folder, &["train", "plot", "run", "--out", "run.svg"]);
+    assert!(std::fs::read_to_string(folder.join("run.svg")).unwrap().contains("answers, nats"));
+
     let (info, _) = check_good(folder, &["model", "info", "run/model.safetensors"]);
     assert!(info.contains("predictor av into 16 bins") && info.contains("after 5 steps"), "{info}");
     check_bad(

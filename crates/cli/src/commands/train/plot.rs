@@ -65,10 +65,11 @@ const fn shown(title: &'static str, event: &'static str, pointer: &'static str, 
 }
 
 /// Panels in order; `{set}` stands for the validation set. A panel without points is left out.
-const PANELS: [Shown; 11] = [
+const PANELS: [Shown; 16] = [
     shown("loss of the list of moves, nats", "step", "/by_kind/move", 1.0),
     shown("loss of the values, nats", "step", "/by_kind/value", 1.0),
     shown("loss of states and other text, nats", "step", "/by_kind/text", 1.0),
+    shown("loss of a predictor's answers, nats", "step", "/by_kind/answer", 1.0),
     shown("learning rate, thousandths", "step", "/learning_rate", 1000.0),
     shown("F1 of the legal set", "measure", "/quality/{set}/f1", 1.0),
     shown("whole sets, %", "measure", "/quality/{set}/whole_sets", 100.0),
@@ -76,6 +77,10 @@ const PANELS: [Shown; 11] = [
     shown("regret", "measure", "/quality/{set}/regret", 1.0),
     shown("value error", "measure", "/quality/{set}/value_error", 1.0),
     shown("ends seen, %", "measure", "/quality/{set}/ends", 100.0),
+    shown("action accuracy, %", "measure", "/predictions/{set}/action_accuracy", 100.0),
+    shown("Kendall's tau-b", "measure", "/predictions/{set}/kendall_tau", 1.0),
+    shown("regret of a predictor", "measure", "/predictions/{set}/regret", 1.0),
+    shown("value error of a predictor", "measure", "/predictions/{set}/value_error", 1.0),
     shown("puzzles solved, %", "measure", "/puzzles/0", 100.0),
 ];
 
@@ -138,7 +143,7 @@ fn common_set(runs: &[Run]) -> Option<String> {
     let mut names: Vec<&String> = runs
         .iter()
         .flat_map(|run| &run.lines)
-        .filter_map(|line| line.get("quality")?.as_object())
+        .filter_map(|line| line.get("quality").or(line.get("predictions"))?.as_object())
         .flat_map(|quality| quality.keys())
         .collect();
     names.sort_unstable();
