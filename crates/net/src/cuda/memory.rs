@@ -28,6 +28,9 @@ impl Buffer {
             result::memset_d8_sync(address, 0, bytes).map_err(failed("clearing device memory"))?;
             address
         };
+        // Despite its name that call returns before the memory is clear, and our streams do not wait for the null stream: a kernel could
+        // write first and be cleared after.
+        context.synchronize().map_err(failed("clearing device memory"))?;
         Ok(Self { address, bytes, context: context.clone() })
     }
 
