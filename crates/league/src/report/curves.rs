@@ -35,7 +35,9 @@ pub fn rating_curves(
             .y_label_area_size(66)
             .build_cartesian_2d(0.0..end, range.clone())
             .map_err(drawn)?;
-        mesh!(chart, axis, "Elo");
+        // A short axis has labels between whole numbers.
+        let label = |x: &f64| if end < 10.0 { format!("{x:.1}") } else { whole(x) };
+        mesh!(chart, axis, "Elo", &label);
         for (name, elo) in levels {
             let line = [(0.0, *elo), (end, *elo)];
             chart.draw_series(DashedLineSeries::new(line, 4, 4, INK.stroke_width(1))).map_err(drawn)?;

@@ -73,6 +73,9 @@ pub(super) fn padded(values: impl Iterator<Item = f64> + Clone) -> std::ops::Ran
 /// The grid all line plots share.
 macro_rules! mesh {
     ($chart:expr, $x:expr, $y:expr) => {
+        mesh!($chart, $x, $y, &whole)
+    };
+    ($chart:expr, $x:expr, $y:expr, $x_label:expr) => {
         $chart
             .configure_mesh()
             .light_line_style(TRANSPARENT)
@@ -81,7 +84,7 @@ macro_rules! mesh {
             .label_style(style(13))
             .x_desc($x)
             .y_desc($y)
-            .x_label_formatter(&whole)
+            .x_label_formatter($x_label)
             .y_label_formatter(&whole)
             .draw()
             .map_err(drawn)?
