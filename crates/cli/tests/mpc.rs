@@ -1,17 +1,8 @@
 //! `mavis mpc` with the real binary.
 #![allow(clippy::unwrap_used, reason = "a panic in a test is the failure we want to see")]
 
+use mavis_testkit::Program;
 use serde_json::Value;
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Output, Stdio},
-};
-
-fn mavis(folder: &Path, line: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mavis"));
-    command.args(line.split_whitespace()).current_dir(folder).stdin(Stdio::null()).output().unwrap()
-}
 
 const TABLE: &str = "
 name = 'small'
@@ -38,13 +29,9 @@ pairs = 1
 
 #[test]
 fn one_file_gives_the_table_and_the_same_command_goes_on() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("mpc.toml"), TABLE).unwrap();
-    let run = |flags: &str| {
-        let output = mavis(folder.path(), &format!("mpc table --config mpc.toml --out table {flags}"));
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    };
+    let mavis = Program::new(env!("CARGO_BIN_EXE_mavis"));
+    mavis.write("mpc.toml", TABLE);
+    let run = |flags: &str| mavis.stdout(&format!("mpc table --config mpc.toml --out table {flags}"));
     assert!(!run("--show").contains(" of "), "nothing is played yet");
     let text = run("");
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
@@ -65,14 +52,13 @@ fn one_file_gives_the_table_and_the_same_command_goes_on() {
     assert_eq!((cells.len(), total, &again["faults"]), (6, 24, &Value::from(0)));
     assert_eq!(run(""), text);
     // Each match is an ordinary league.
-    let output = mavis(folder.path(), "league table table/1-stochastic");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("fortified"));
+    assert!(mavis.stdout("league table table/1-stochastic").contains("fortified"));
 }
 
 #[test]
 fn bad_input_is_one_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let mavis = Program::new(env!("CARGO_BIN_EXE_mavis"));
+    let write = |name: &str, text: &str| mavis.write(name, text);
     write("steps.toml", &TABLE.replace("'half'", "'3'"));
     write("against.toml", &TABLE.replace("'stochastic'", "'chaotic'"));
     write("twice.toml", &TABLE.replace("'half'", "'2'"));
@@ -88,9 +74,6 @@ fn bad_input_is_one_line() {
         ("player.toml", "the evaluator 'random' gives no value of a position"),
         ("game.toml", "go"),
     ] {
-        let output = mavis(folder.path(), &format!("mpc table --config {file} --out out"));
-        let message = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{file}: {message}");
-        assert!(message.contains(part) && message.trim_end().lines().count() == 1, "{file}: {message}");
+        mavis.check_bad(&format!("mpc table --config {file} --out out"), part);
     }
 }

@@ -20,6 +20,7 @@ impl Engine {
     fn start(player: &str) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_mavis"))
             .args(["uci", "--player", player])
+            .env("PATH", mavis_testkit::engine_path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -95,14 +96,14 @@ fn a_session_as_a_gui_holds_it() {
 
 #[test]
 fn mpc_tells_every_root_move_with_its_reply_and_value() {
-    let mut engine = Engine::start("mpc:evaluator={uci:stockfish,Hash=1},threads=2");
+    let mut engine = Engine::start("mpc:evaluator={uci:stockfish,Hash=1,patience=60000},nodes=200,threads=2");
     let hello = engine.ask("uci", "uciok");
     let steps = "option name Steps type combo default 1 var half var 1 var 2";
     assert!(hello.iter().any(|line| line == steps), "{hello:?}");
     engine.say("setoption name Fortified value true");
     engine.say("position startpos moves e2e4");
-    // A thirtieth of a minute, split over forty-one calls.
-    let heard = engine.ask("go wtime 60000 btime 60000", "bestmove");
+    // Time enough for forty-one calls of two hundred nodes on a busy machine.
+    let heard = engine.ask("go wtime 600000 btime 600000", "bestmove");
     let told: Vec<&String> = heard.iter().filter(|line| line.contains(" reply ")).collect();
     assert_eq!(told.len(), 20, "{heard:?}");
     assert!(told.iter().all(|line| line.contains(" value cp ") || line.contains(" value mate ")), "{told:?}");

@@ -17,7 +17,7 @@ use mavis_search::Cancel;
 
 fn registry() -> Registry {
     let mut registry = Registry::basic();
-    let path = std::env::var_os("PATH");
+    let path = Some(mavis_testkit::engine_path());
     add_oracles(&mut registry, path.clone());
     add_engines(&mut registry, path);
     add_mpc(&mut registry);
@@ -117,7 +117,7 @@ fn what_cannot_be_built_is_one_line_with_the_reason() {
 
 #[test]
 fn a_foreign_game_is_refused_by_name() {
-    let mut player = build("mpc:evaluator={uci:stockfish,nodes=10}");
+    let mut player = build("mpc:evaluator={uci:stockfish,nodes=10,patience=60000}");
     let error = analyze(&mut *player, &Position::start(Rules::Togyz), Limit::default()).unwrap_err();
     assert!(matches!(error, PlayerError::Unsupported { .. }), "{error}");
 }

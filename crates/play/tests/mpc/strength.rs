@@ -82,6 +82,6 @@ fn a_weak_evaluator_is_beaten_in_connect_four() {
 
 #[test]
 fn a_weak_evaluator_is_beaten_in_othello() {
-    let score = score(Rules::Othello, 8, ["mpc:evaluator={mcts:sims=10},threads=2", "mcts:sims=10"], 400);
+    let score = score(Rules::Othello, 8, ["mpc:evaluator={mcts:sims=25},threads=2", "mcts:sims=25"], 400);
     assert!(score >= 0.6, "{score}");
 }

@@ -1,7 +1,7 @@
 //! Players at work on many positions at once.
 //!
-//! Each worker is a thread with an evaluator and an opponent of its own, made when first needed and made anew after a
-//! failure. A worker that is still busy when the next move begins is left behind and replaced.
+//! Each worker is a thread with an evaluator and an opponent of its own, made when the thread starts and made anew after
+//! a failure. A worker that is still busy when the next move begins is left behind and replaced.
 
 use crate::{Choice, Limit, Player, PlayerError, Turn};
 use mavis_game::{Game as _, Move, Position};
@@ -102,6 +102,7 @@ impl Pool {
         std::thread::Builder::new()
             .name(format!("mavis-mpc-{number}"))
             .spawn(move || {
+                seat.prepare(&makers);
                 for call in inbox {
                     let asked = catch_unwind(AssertUnwindSafe(|| seat.answer(&call, &makers)));
                     // A player that panicked is gone with its panic.
@@ -172,6 +173,16 @@ pub(super) struct Seat {
 }
 
 impl Seat {
+    /// Makes the players before they are needed, so that the first move loses no time; what fails is made, and told, when
+    /// it is called.
+    fn prepare(&mut self, makers: &Makers) {
+        let make = |role| catch_unwind(AssertUnwindSafe(|| makers.make(role))).ok().and_then(Result::ok);
+        self.evaluator = self.evaluator.take().or_else(|| make(Role::Evaluator));
+        if makers.opponent.is_some() {
+            self.opponent = self.opponent.take().or_else(|| make(Role::Opponent));
+        }
+    }
+
     fn answer(&mut self, call: &Call, makers: &Makers) -> Result<Choice, PlayerError> {
         let apart = call.role == Role::Opponent && makers.opponent.is_some();
         let place = if apart { &mut self.opponent } else { &mut self.evaluator };
