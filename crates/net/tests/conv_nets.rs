@@ -122,3 +122,25 @@ fn predictions_do_not_depend_on_the_batch() {
         Err(NetError::Length { what: "inputs", .. })
     ));
 }
+
+#[test]
+fn what_is_not_a_number_is_an_error_and_changes_nothing() {
+    let (mut boards, _, _) = data(40);
+    let (values, weights) = ([0.2, 0.3, 0.5].repeat(40), [1.0; 120]);
+    let settings = StepSettings { learning_rate: 1e-2 };
+    for loss in [ConvLoss::MeanSquared, ConvLoss::CrossEntropy] {
+        let targets = ConvTargets { values: &values, weights: &weights, loss };
+        let mut net = net();
+        let before = net.state().clone();
+        boards[33] = f32::NAN;
+        let error = net.train_step(&boards, targets, &settings).unwrap_err();
+        assert!(matches!(error, NetError::NotFinite { step: 0, what: "the loss" }), "{loss:?}: {error}");
+        boards[33] = 1.0;
+        let error =
+            net.train_step(&boards, targets, &StepSettings { learning_rate: f32::INFINITY }).unwrap_err();
+        assert!(matches!(error, NetError::NotFinite { step: 0, .. }), "{error}");
+        assert_eq!(net.state(), &before);
+        assert!(net.gradient_mut().iter().all(|g| *g == 0.0));
+        assert!(net.train_step(&boards, targets, &settings).unwrap().is_finite());
+    }
+}

@@ -1,8 +1,12 @@
 //! `mavis bench`: speed, printed with what it was measured on.
 
+mod gpu;
+mod peer;
+
 use super::{answer, answer_json, model::read_model};
 use crate::input::OrBadInput;
 use clap::{Args, Subcommand};
+use gpu::Gpu;
 use mavis_game::{Game, Position, Rules};
 use mavis_lang::vocabulary;
 use mavis_model::{
@@ -10,7 +14,8 @@ use mavis_model::{
     decode::MavDecoder,
     measure::{Agreement, PROMPT_PASS, Speed, fan_out_against_chain, int8_against_exact, speed},
 };
-use mavis_net::{Precision, initial_parameters};
+use mavis_net::{Device, Precision, initial_parameters};
+use peer::Peer;
 use serde::Serialize;
 use std::{path::PathBuf, time::Duration};
 
@@ -26,9 +31,9 @@ enum What {
     Model(BenchModel),
 }
 
-/// Measures decoding on the processor: prompts, token by token, and all moves at once, with exact weights and in 8 bits.
+/// Measures decoding: prompts, token by token, and all moves at once, with exact weights and, on the processor, in 8 bits.
 ///
-/// Example: mavis bench model --preset 9m
+/// On a GPU training is measured too. Example: mavis bench model --preset 9m --torch python3
 #[derive(Args)]
 struct BenchModel {
     /// A model's file; random weights of --preset if absent
@@ -48,6 +53,12 @@ struct BenchModel {
     /// Seed of those positions
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Where to compute: cpu, cuda, or auto for a GPU where there is one
+    #[arg(long, default_value_t)]
+    device: Device,
+    /// A Python that has torch: its speed with a network of the same shape is measured in the same run
+    #[arg(long, value_name = "PYTHON")]
+    torch: Option<String>,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -57,10 +68,14 @@ struct BenchModel {
 struct Measured {
     machine: String,
     threads: usize,
+    device: String,
     network: String,
     position: String,
+    /// f32 on the processor, bf16 on a GPU.
     exact: Speed,
-    int8: Speed,
+    int8: Option<Speed>,
+    torch: Option<Peer>,
+    gpu: Option<Gpu>,
     int8_agreement: Option<Agreement>,
     fan_out_agreement: Option<Agreement>,
 }
@@ -82,22 +97,36 @@ impl BenchModel {
             Some(path) => (read_model(path)?, path.display().to_string()),
             None => (random_model(preset)?, format!("random weights of preset {preset}")),
         };
+        let device = self.device.resolved().or_bad_input()?;
+        let on_cpu = device == Device::Cpu;
         let position = middle_game(rules);
-        let mut decoder = MavDecoder::cpu(&model, Precision::Exact)?;
+        let mut decoder = MavDecoder::open(&model, Precision::Exact, device)?;
         let exact = speed(&mut decoder, &position, time)?;
-        let int8 = speed(&mut MavDecoder::cpu(&model, Precision::Int8)?, &position, time)?;
+        let int8 = match on_cpu {
+            true => Some(speed(&mut MavDecoder::cpu(&model, Precision::Int8)?, &position, time)?),
+            false => None,
+        };
+        // Right after ours, so that both see the same machine.
+        let python = self.torch.as_deref();
+        let torch =
+            python.map(|python| Peer::measure(python, &model.config, device, self.seconds)).transpose()?;
+        let gpu = if on_cpu { None } else { Some(Gpu::measure(&model.config)?) };
         // Of random weights nothing can be said but how fast they are.
         let positions = self.model.as_ref().map(|_| random_positions(rules, self.positions, self.seed));
-        let int8_agreement = positions.as_ref().map(|some| int8_against_exact(&model, some)).transpose()?;
+        let on_cpu = positions.as_ref().filter(|_| on_cpu);
+        let int8_agreement = on_cpu.map(|some| int8_against_exact(&model, some)).transpose()?;
         let fan_out_agreement =
             positions.as_ref().map(|some| fan_out_against_chain(&mut decoder, some)).transpose()?;
         let measured = Measured {
             machine: machine(),
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+            device: device.to_string(),
             network,
             position: position.to_string(),
             exact,
             int8,
+            torch,
+            gpu,
             int8_agreement,
             fan_out_agreement,
         };
@@ -105,20 +134,32 @@ impl BenchModel {
     }
 }
 
+/// The row that PyTorch is measured on too.
+const STREAM: &str = "token by token, one stream, tokens/s";
+
 impl Measured {
     fn text(&self) -> String {
         let (sequences, length) = PROMPT_PASS;
+        let exact_name = if self.int8.is_some() { "exact" } else { "bf16" };
         let mut text = format!(
-            "{}, {} threads\n{}\n{} ({} moves)\n\n{:<44} {:>12} {:>12}\n",
-            self.machine, self.threads, self.network, self.position, self.exact.n_moves, "", "exact", "int8"
+            "{}, {} threads, on {}\n{}\n{} ({} moves)\n\n{:<44} {exact_name:>12}{}\n",
+            self.machine,
+            self.threads,
+            self.device,
+            self.network,
+            self.position,
+            self.exact.n_moves,
+            "",
+            self.int8.as_ref().map_or(String::new(), |_| format!(" {:>12}", "int8")),
         );
         let mut row = |name: &str, value: &dyn Fn(&Speed) -> f64, digits: usize| {
-            let (exact, int8) = (value(&self.exact), value(&self.int8));
-            text.push_str(&format!("{name:<44} {exact:>12.digits$} {int8:>12.digits$}\n"));
+            let cells = std::iter::once(&self.exact).chain(&self.int8).map(value);
+            let cells: String = cells.map(|cell| format!(" {cell:>12.digits$}")).collect();
+            text.push_str(&format!("{name:<44}{cells}\n"));
         };
         let prompt = format!("prompt pass {sequences} x {length}, tokens/s");
         row(&prompt, &|speed| speed.prompt_tokens_per_second, 0);
-        row("token by token, one stream, tokens/s", &|speed| speed.sequential_tokens_per_second, 0);
+        row(STREAM, &|speed| speed.sequential_tokens_per_second, 0);
         row("all at once, moves given, ms", &|speed| 1e3 * speed.fan_out_seconds, 2);
         row("all at once in two passes, ms", &|speed| 1e3 * speed.fan_out_alone_seconds, 2);
         row("token by token, ms", &|speed| 1e3 * speed.sequential_seconds, 2);
@@ -130,6 +171,17 @@ impl Measured {
             &|speed| speed.batch_evaluations_per_second / speed.batch_sequential_per_second,
             2,
         );
+        if let Some(torch) = &self.torch {
+            text.push_str(&format!("{}, the same shape:\n", torch.name()));
+            let ours = &self.exact;
+            for (name, ours, theirs) in [
+                (prompt.as_str(), ours.prompt_tokens_per_second, torch.prompt_tokens_per_second),
+                (STREAM, ours.sequential_tokens_per_second, torch.sequential_tokens_per_second),
+            ] {
+                text.push_str(&format!("{name:<44} {theirs:>12.0}  ours {:.2} x\n", ours / theirs));
+            }
+        }
+        text.extend(self.gpu.iter().map(Gpu::text));
         for (name, agreement) in [
             ("int8 and exact", &self.int8_agreement),
             ("all at once and token by token", &self.fan_out_agreement),

@@ -136,7 +136,8 @@ fn cross_entropy(d: &mut Vec<f32>, y: &[f32], target: &[f32], weight: &[f32], fa
     };
     d.extend((0..y.len()).map(gradient));
     let picked: f32 = (0..y.len()).filter(open).map(|i| target[i] * (y[i] - max)).sum();
-    if total > 0.0 { f64::from(mass * total.ln() - picked) } else { 0.0 }
+    // A board without open outputs loses nothing; a total that is not a number must be seen.
+    if total == 0.0 { 0.0 } else { f64::from(mass * total.ln() - picked) }
 }
 
 impl PlacedLayer {

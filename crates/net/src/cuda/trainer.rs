@@ -325,6 +325,10 @@ impl Trainer for CudaTrainer {
     fn update(&mut self, settings: &StepSettings) -> Result<UpdateReport, NetError> {
         self.net.device.bind()?;
         self.drain()?;
+        if !settings.learning_rate.is_finite() {
+            self.cleared = true;
+            return Err(NetError::NotFinite { step: self.step, what: "the learning rate" });
+        }
         if self.cleared {
             self.net
                 .device
@@ -342,6 +346,9 @@ impl Trainer for CudaTrainer {
 
     fn submit(&mut self, batch: &Batch, rows: &LossRows, settings: &StepSettings) -> Result<(), NetError> {
         self.check(batch, rows)?;
+        if !settings.learning_rate.is_finite() {
+            return Err(NetError::NotFinite { step: self.step(), what: "the learning rate" });
+        }
         while self.in_flight.len() >= 2 {
             self.finish_one()?;
         }
