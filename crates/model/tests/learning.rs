@@ -83,8 +83,19 @@ fn settings(steps: u64) -> TrainSettings {
 
 fn run(settings: &TrainSettings, state: Option<TrainState>, stop_after: Option<usize>) -> Notes {
     let mut known = HashSet::new();
-    let train_set: Arc<dyn Annotations> = Arc::new(random_positions(20_000, 1, &mut known));
-    let mut held_out = random_positions(4_000, 2, &mut known);
+    let train_set = random_positions(20_000, 1, &mut known);
+    run_on(train_set, &mut known, settings, (state, stop_after))
+}
+
+/// Trains on a set and measures on unknown positions that have a full column.
+fn run_on(
+    train_set: Vec<AnnotatedPosition>,
+    known: &mut HashSet<u64>,
+    settings: &TrainSettings,
+    (state, stop_after): (Option<TrainState>, Option<usize>),
+) -> Notes {
+    let train_set: Arc<dyn Annotations> = Arc::new(train_set);
+    let mut held_out = random_positions(4_000, 2, known);
     held_out.retain(|record| record.moves.len() < 7);
     held_out.truncate(500);
     let mixture = Mixture::new(
@@ -120,6 +131,26 @@ fn losses_after_a_resume_equal_those_of_an_unbroken_run() {
     let rest = run(&settings, first.state, None);
     let joined: Vec<f32> = first.losses.iter().chain(&rest.losses).copied().collect();
     assert_eq!(whole.losses, joined);
+}
+
+/// The short version of the test below, about 40 seconds of one core: positions that all have a full column teach faster. Always listing all seven columns
+/// would give a precision of 0.79 and no whole set, and that is where such a run is for most of its time; 0.82 and 15 % were seen at its end.
+#[test]
+fn a_short_run_learns_that_full_columns_are_closed() {
+    let mut settings = settings(160);
+    settings.batch.examples = 24;
+    settings.optimizer.algorithm = Algorithm::Muon;
+    settings.optimizer.average_decay = 0.95;
+    settings.full_input = true;
+    settings.schedule.peak = 5e-3;
+    settings.schedule.warmup = 20;
+    let mut known = HashSet::new();
+    let mut train_set = random_positions(60_000, 1, &mut known);
+    train_set.retain(|record| record.moves.len() < 7);
+    let notes = run_on(train_set, &mut known, &settings, (None, None));
+    let quality = notes.quality.unwrap();
+    assert!(quality.recall >= 0.95 && quality.precision >= 0.8, "{quality:?}");
+    assert!(quality.whole_sets >= 0.05, "{quality:?}");
 }
 
 #[test]

@@ -54,8 +54,8 @@ struct BenchModel {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Where to compute: cpu, cuda, or auto for a GPU where there is one
-    #[arg(long, default_value_t)]
-    device: Device,
+    #[arg(long, default_value = "cpu")]
+    device: String,
     /// A Python that has torch: its speed with a network of the same shape is measured in the same run
     #[arg(long, value_name = "PYTHON")]
     torch: Option<String>,
@@ -97,7 +97,7 @@ impl BenchModel {
             Some(path) => (read_model(path)?, path.display().to_string()),
             None => (random_model(preset)?, format!("random weights of preset {preset}")),
         };
-        let device = self.device.resolved().or_bad_input()?;
+        let device = self.device.parse::<Device>().or_bad_input()?.resolved().or_bad_input()?;
         let on_cpu = device == Device::Cpu;
         let position = middle_game(rules);
         let mut decoder = MavDecoder::open(&model, Precision::Exact, device)?;

@@ -41,8 +41,8 @@ pub(super) struct Ask {
     #[arg(long)]
     int8: bool,
     /// Where to compute: cpu, cuda, or auto for a GPU where there is one
-    #[arg(long, default_value_t)]
-    device: Device,
+    #[arg(long, default_value = "cpu")]
+    device: String,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -76,10 +76,11 @@ impl Ask {
         }
         let request = self.request(&position)?;
         request.validate().or_bad_input()?;
+        let device: Device = self.device.parse().or_bad_input()?;
+        device.resolved().or_bad_input()?;
         let model = read_model(&self.model)?;
         let precision = if self.int8 { Precision::Int8 } else { Precision::Exact };
-        self.device.resolved().or_bad_input()?;
-        let mut decoder = MavDecoder::open(&model, precision, self.device)?;
+        let mut decoder = MavDecoder::open(&model, precision, device)?;
         let asked = if self.sequential || self.track.is_some() {
             self.token_by_token(&mut decoder, &request, &position)?
         } else {
