@@ -1,8 +1,10 @@
 //! Ends of games beside the rules, each switched on by the configuration and recorded as the reason.
 
 mod solver;
+mod syzygy;
 
 pub use solver::{SolverJudge, standard_judges};
+pub use syzygy::SyzygyJudge;
 
 use crate::wire::{AdjudicationConfig, DrawRule, EarlyRule, ResignRule};
 use mavis_game::{Game, Outcome, Position, Side};
@@ -93,7 +95,8 @@ impl<'a> Adjudicator<'a> {
         if position.ply() < *from_ply || position.outcome().is_some() {
             return None;
         }
-        let name = self.rules.exact.as_ref().map_or("", |exact| exact.judge.as_str());
+        let exact = self.rules.exact.as_ref().map_or("", |exact| exact.judge.as_str());
+        let name = exact.split(':').next().unwrap_or("");
         judge.outcome(position).map(|outcome| verdict(outcome, format!("{name}: {outcome} with best play")))
     }
 

@@ -42,7 +42,7 @@ mod sprt;
 mod standings;
 pub mod wire;
 
-pub use adjudication::{ExactJudge, Judges, SolverJudge, centipawns, standard_judges};
+pub use adjudication::{ExactJudge, Judges, SolverJudge, SyzygyJudge, centipawns, standard_judges};
 pub use openings::{Book, BookError, BookFormat, Opening, Openings};
 pub use pairing::{GamePlan, PairPlan, Schedule};
 pub use ratings::{

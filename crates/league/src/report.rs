@@ -5,6 +5,7 @@ mod html;
 mod json;
 mod panels;
 mod plots;
+mod scaling;
 mod text;
 
 pub use curves::{Curve, rating_curves};

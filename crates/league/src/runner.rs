@@ -9,7 +9,7 @@ mod state;
 mod task;
 mod worker;
 
-use crate::adjudication::Judges;
+use crate::adjudication::{Judges, SyzygyJudge};
 use crate::openings::{Book, BookError, Openings};
 use crate::sprt::{Sprt, SprtError};
 use crate::wire::{ConfigError, LeagueConfig, LeagueStore, Session, StoreError, StoredGame};
@@ -136,7 +136,7 @@ pub enum RunError {
     /// More timed players than cores.
     #[error(
         "{games} games at once of timed players that need {cores_each} core(s) each do not fit on {cores} core(s), \
-         which would change their strength; lower the concurrency or allow oversubscription"
+         which would change their strength; lower the concurrency or let them share (--oversubscribe)"
     )]
     Oversubscribed {
         /// Games at once.
@@ -154,6 +154,9 @@ pub enum RunError {
         /// All names.
         known: String,
     },
+    /// Tablebases that cannot be used.
+    #[error("adjudication.exact: {0}")]
+    Tables(mavis_oracle::syzygy::SyzygyError),
     /// A stored game that the schedule does not have.
     #[error("game {0} on disk is not the one this league plans; was it made by another version?")]
     OtherPlan(u64),
@@ -164,7 +167,7 @@ pub enum RunError {
 
 /// Runs a league in `folder` until it is complete, decided or stopped; finished games are not played again.
 ///
-/// `base` is the folder that a relative book path starts from.
+/// `base` is the folder that relative paths of a book or of tablebases start from.
 ///
 /// # Errors
 /// When configuration, book, players or folder are at fault, or the disk refuses a result.
@@ -178,7 +181,8 @@ pub fn run(
 ) -> Result<Summary, RunError> {
     config.validate()?;
     let concurrency = concurrency(config, options)?;
-    let task = Arc::new(Task::new(config, openings(config, base)?, options, Arc::clone(registry))?);
+    let judges = judges(config, base, options)?;
+    let task = Arc::new(Task::new(config, openings(config, base)?, judges, Arc::clone(registry))?);
     let mut store = LeagueStore::open(folder, config)?;
     let mut league = Running::new(config, &store.finished)?;
     sink(Event::Begin {
@@ -213,6 +217,18 @@ pub fn openings(config: &LeagueConfig, base: &Path) -> Result<Openings, RunError
         Some(path) => Some(Book::read(rules, &base.join(path), section.plies)?),
     };
     Ok(Openings::new(rules, config.seed, book, section.in_order, section.random_plies))
+}
+
+/// The judges offered, and the tablebases that the configuration names.
+fn judges(config: &LeagueConfig, base: &Path, options: &RunOptions) -> Result<Judges, RunError> {
+    let mut judges = options.judges.clone();
+    if let Some(exact) = &config.adjudication.exact
+        && let Some(folders) = exact.judge.strip_prefix("syzygy:")
+    {
+        let judge = SyzygyJudge::open(folders, base).map_err(RunError::Tables)?;
+        judges.insert(exact.judge.clone(), Arc::new(judge));
+    }
+    Ok(judges)
 }
 
 fn concurrency(config: &LeagueConfig, options: &RunOptions) -> Result<usize, RunError> {

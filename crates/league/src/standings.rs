@@ -6,6 +6,7 @@ use crate::ratings::{Anchor, Calibration, CalibrationError, Intervals, RatingErr
 use crate::results::{Results, Tally};
 use crate::sprt::{Pentanomial, Sprt, SprtError, Verdict, sprt};
 use crate::wire::{EndKind, LeagueConfig, StoredGame, results_of};
+use mavis_game::{Game as _, Side};
 use std::collections::BTreeMap;
 
 /// Everything a table or report shows.
@@ -27,6 +28,8 @@ pub struct Standings {
     pub order: Vec<usize>,
     /// `[row][column]`: the row player's tally against the column player.
     pub cross: Vec<Vec<Tally>>,
+    /// Mean seconds a move of each player, in the order of the configuration; `None` without moves.
+    pub seconds: Vec<Option<f64>>,
     /// How games ended.
     pub ends: BTreeMap<EndKind, u64>,
     /// Games lost by a fault, by player and sort.
@@ -94,6 +97,7 @@ pub fn standings(
         external: external(config, &ratings)?,
         order,
         cross: results.cross_table(),
+        seconds: seconds(config, &names, games),
         ends,
         faults,
         lengths: games.iter().map(|game| game.opening.len() + game.moves.len()).collect(),
@@ -138,6 +142,28 @@ fn history(
         history.push((upto, ratings.players.iter().map(|rating| rating.elo.value).collect()));
     }
     Ok(history)
+}
+
+fn seconds(config: &LeagueConfig, names: &[String], games: &[StoredGame]) -> Vec<Option<f64>> {
+    let index: BTreeMap<&str, usize> =
+        names.iter().enumerate().map(|(idx, name)| (name.as_str(), idx)).collect();
+    let mut sums = vec![(0.0, 0_u64); names.len()];
+    for game in games {
+        // In every game sides take turns, and a pass is a move; an opening may leave either to begin.
+        let begins = config.rules().ok().and_then(|rules| game.opening().position(rules).ok());
+        let movers = match begins.map(|position| position.side_to_move()) {
+            Some(Side::First) => [&game.first, &game.second],
+            Some(Side::Second) => [&game.second, &game.first],
+            None => continue,
+        };
+        for (made, mover) in game.moves.iter().zip(movers.into_iter().cycle()) {
+            if let Some(&idx) = index.get(mover.as_str()) {
+                sums[idx].0 += made.seconds;
+                sums[idx].1 += 1;
+            }
+        }
+    }
+    sums.into_iter().map(|(sum, n)| (n > 0).then(|| sum / n as f64)).collect()
 }
 
 type Ends = (BTreeMap<EndKind, u64>, BTreeMap<(String, EndKind), u64>);

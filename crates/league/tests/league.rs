@@ -343,6 +343,50 @@ fn the_solver_judges_as_the_game_would_end() {
 }
 
 #[test]
+fn tablebases_end_games_that_they_cover() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(
+        folder.path().join("endings.epd"),
+        "8/8/8/4k3/8/8/3Q1R2/4K3 w - -\n8/8/8/4k3/8/8/3Q4/4K3 w - -\n8/8/8/8/1kr5/8/4R3/4K3 b - -\n",
+    )
+    .expect("writes");
+    let tables = concat!(env!("CARGO_MANIFEST_DIR"), "/../oracle/tests/data/syzygy");
+    let league = |judge: &str| {
+        config(&format!(
+            "
+            name = 'endings'
+            game = 'chess'
+            openings = {{ book = 'endings.epd', in_order = true }}
+            schedule.pairs = 3
+            adjudication = {{ exact = {{ judge = '{judge}' }}, max_plies = 60 }}
+            players = [{{ player = 'random' }}, {{ player = 'lookahead:1' }}]
+            "
+        ))
+    };
+    let out = folder.path().join("out");
+    run(&league(&format!("syzygy:{tables}")), &out, folder.path(), &registry(), &options(), &mut |_| {})
+        .expect("runs");
+    for game in games(&out) {
+        // Queen and rook are in no table here: that game goes on until one of them is gone, or to its end.
+        if game.pair > 0 {
+            assert_eq!((game.moves.len(), game.end.by), (1, EndKind::Adjudication), "{game:?}");
+            assert!(game.end.reason.starts_with("syzygy: "), "{game:?}");
+        } else {
+            assert!(game.moves.len() > 1, "{game:?}");
+        }
+    }
+    let refused = |judge: &str| {
+        let out = folder.path().join("refused");
+        let error = run(&league(judge), &out, folder.path(), &registry(), &options(), &mut |_| {});
+        error.expect_err("no such judge").to_string()
+    };
+    assert!(refused("syzygy:nowhere").contains("nowhere"));
+    std::fs::create_dir(folder.path().join("empty")).expect("a folder");
+    assert!(refused("syzygy:empty").contains("no Syzygy tables"));
+    assert!(refused("syzygy").contains("known: syzygy:DIR"));
+}
+
+#[test]
 fn a_sequential_test_stops_by_itself_and_stays_decided() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = "
@@ -523,7 +567,7 @@ fn bad_configurations_are_refused_with_the_key() {
     let players = "players=[{player='random'},{player='lookahead:1'}]\n";
     check("name='x'\ngame='chess'\nplayers=[{player='random'}]", "at least two players");
     check(&format!("name='x'\ngame='ches'\n{players}"), "unknown game 'ches'");
-    check(&format!("name='x'\ngame='chess'\nsede=3\n{players}"), "sede");
+    check(&format!("name='x'\ngame='chess'\nsede=3\n{players}"), "line 3: unknown field `sede`");
     check(&format!("name='x'\ngame='chess'\nclock='fast'\n{players}"), "bad value 'fast' for clock");
     check(&format!("name='x'\ngame='chess'\nlimits.time=-1.0\n{players}"), "limits.time");
     check(

@@ -54,6 +54,7 @@ fn json_agrees_with_the_standings() {
     let total: f64 = read.cross.iter().flatten().map(|cell| cell.iter().sum::<f64>()).sum();
     assert_eq!(total, 480.0);
     assert!(read.players.iter().all(|player| player.external.is_some()));
+    assert!(read.players.iter().all(|player| player.seconds.is_some_and(|seconds| seconds > 0.0)));
     assert!(read.superiority.iter().flatten().all(|p| (0.0..=1.0).contains(p)));
 }
 
@@ -90,4 +91,29 @@ fn an_empty_league_and_a_test_can_be_shown() {
     assert_eq!(test.path.len() as u64, test.pairs.n_pairs());
     assert!(report::table(&standings).contains("SPRT: elo1 accepted"), "{}", report::table(&standings));
     assert!(report::html(&standings, &config).expect("draws").contains("log likelihood ratio"));
+}
+
+#[test]
+fn players_that_differ_in_one_number_make_a_curve() {
+    let (config, standings) = league(
+        "
+        name = 'curve'
+        game = 'connect4'
+        openings.random_plies = 2
+        schedule.pairs = 3
+        players = [{ player = 'random' }, { player = 'mcts:sims=4' }, { player = 'mcts:sims=16' },
+                   { player = 'mcts:sims=64' }, { player = 'mcts:sims=8,c=1' }]
+        ",
+    );
+    let page = report::html(&standings, &config).expect("draws");
+    assert!(
+        page.contains("Strength by sims") && !page.contains("Strength by c<"),
+        "one curve of three points"
+    );
+    assert!(page.contains("each step doubles"));
+    let two = LeagueConfig { players: config.players[..3].to_vec(), ..config };
+    assert!(
+        !report::html(&standings, &two).expect("draws").contains("Strength by"),
+        "two points are no curve"
+    );
 }

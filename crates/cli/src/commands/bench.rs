@@ -1,6 +1,7 @@
 //! `mavis bench`: speed, printed with what it was measured on.
 
 mod gpu;
+mod league;
 mod peer;
 
 use super::{answer, answer_json, model::read_model};
@@ -29,6 +30,7 @@ pub(crate) struct Bench {
 #[derive(Subcommand)]
 enum What {
     Model(BenchModel),
+    League(league::BenchLeague),
 }
 
 /// Measures decoding: prompts, token by token, and all moves at once, with exact weights and, on the processor, in 8 bits.
@@ -84,6 +86,7 @@ impl Bench {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         match self.what {
             What::Model(command) => command.run(),
+            What::League(command) => command.run(),
         }
     }
 }

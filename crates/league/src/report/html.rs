@@ -1,8 +1,10 @@
 //! One HTML page with everything, no other file needed.
 
+use super::scaling::{Scaling, scalings};
 use super::{plots, text};
 use crate::standings::Standings;
 use crate::wire::LeagueConfig;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// A report that could not be made.
@@ -20,6 +22,13 @@ pub fn html(standings: &Standings, config: &LeagueConfig) -> Result<String, Repo
     let mut body = header(standings);
     body.push_str(&ratings_table(standings));
     section(&mut body, "Ratings", &plot(plots::ratings(standings))?);
+    let scalings = scalings(standings, config);
+    for option in scalings.iter().map(|scaling| &scaling.option).collect::<BTreeSet<_>>() {
+        let lines: Vec<&Scaling> = scalings.iter().filter(|scaling| scaling.option == *option).collect();
+        let drawn = plot(plots::scaling(option, &lines))?;
+        let names = lines.iter().map(|line| line.player.as_str());
+        section(&mut body, &format!("Strength by {}", escape(option)), &(drawn + &legend(names)));
+    }
     if let Some(test) = &standings.test {
         let line = format!("<p>{}</p>", escape(&text::test_line(&test.state, &test.pairs)));
         section(&mut body, "Sequential test", &(line + &plot(plots::test(test))?));
@@ -27,7 +36,8 @@ pub fn html(standings: &Standings, config: &LeagueConfig) -> Result<String, Repo
     section(&mut body, "Cross table", &cross_table(standings));
     section(&mut body, "Likelihood of superiority", &superiority_table(standings));
     if standings.history.len() > 1 {
-        section(&mut body, "How ratings settled", &(plot(plots::history(standings))? + &legend(standings)));
+        let names = standings.order.iter().map(|&idx| standings.ratings.players[idx].name.as_str());
+        section(&mut body, "How ratings settled", &(plot(plots::history(standings))? + &legend(names)));
     }
     if !standings.lengths.is_empty() {
         section(&mut body, "Length of games", &plot(plots::lengths(standings))?);
@@ -130,7 +140,7 @@ fn ratings_table(standings: &Standings) -> String {
     let external = if standings.external.is_some() { "<th>External</th>" } else { "" };
     let mut text = format!(
         "<div class=\"scroll\"><table><tr><th></th><th class=\"name\">Player</th><th>Elo</th>{external}\
-         <th>Games</th><th>Score</th><th>Won · drawn · lost</th><th></th><th title=\"likelihood to be stronger than the next\">LOS</th></tr>"
+         <th>Games</th><th>Score</th><th>Won · drawn · lost</th><th></th><th title=\"mean time of a move\">A move</th><th title=\"likelihood to be stronger than the next\">LOS</th></tr>"
     );
     for (rank, &idx) in standings.order.iter().enumerate() {
         let rating = &standings.ratings.players[idx];
@@ -148,7 +158,8 @@ fn ratings_table(standings: &Standings) -> String {
             "<tr><td class=\"soft\">{}</td><td class=\"name\">{}{}</td><td><b>{:.0}</b> <span class=\"soft\">±{:.0}</span></td>{external}\
              <td>{}</td><td>{:.1} %</td><td>{} · {} · {}</td>\
              <td><div class=\"bar\"><i style=\"width:{:.1}%;background:rgb(var(--win))\"></i>\
-             <i style=\"width:{:.1}%;background:#888a\"></i><i style=\"width:{:.1}%;background:rgb(var(--loss))\"></i></div></td><td>{superiority}</td></tr>",
+             <i style=\"width:{:.1}%;background:#888a\"></i><i style=\"width:{:.1}%;background:rgb(var(--loss))\"></i></div></td>\
+             <td class=\"soft\">{}</td><td>{superiority}</td></tr>",
             rank + 1,
             dot(rank),
             escape(&rating.name),
@@ -162,9 +173,20 @@ fn ratings_table(standings: &Standings) -> String {
             share(tally.wins),
             share(tally.draws),
             share(tally.losses),
+            standings.seconds[idx].map_or_else(String::new, duration),
         );
     }
     text + "</table></div>"
+}
+
+/// A time with the unit that suits it.
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 1e-3 => format!("{:.0} µs", s * 1e6),
+        s if s < 0.1 => format!("{:.1} ms", s * 1e3),
+        s if s < 1.0 => format!("{:.0} ms", s * 1e3),
+        s => format!("{s:.1} s"),
+    }
 }
 
 fn dot(rank: usize) -> String {
@@ -226,10 +248,11 @@ fn superiority_table(standings: &Standings) -> String {
     })
 }
 
-fn legend(standings: &Standings) -> String {
+/// What the colors mean, in their order.
+fn legend<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let mut text = "<p class=\"legend\">".to_owned();
-    for (rank, &idx) in standings.order.iter().enumerate() {
-        let _ = write!(text, "<span>{}{}</span> ", dot(rank), escape(&standings.ratings.players[idx].name));
+    for (rank, name) in names.enumerate() {
+        let _ = write!(text, "<span>{}{}</span> ", dot(rank), escape(name));
     }
     text + "</p>"
 }

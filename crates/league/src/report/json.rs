@@ -24,6 +24,7 @@ pub fn json(standings: &Standings) -> StandingsJson {
                 losses: rating.tally.losses,
                 score: rating.tally.share(),
                 opponents: rating.opponents,
+                seconds: standings.seconds[idx],
             }
         })
         .collect();

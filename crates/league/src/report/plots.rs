@@ -1,5 +1,6 @@
 //! Plots as SVG text, in colors that read on light and dark ground.
 
+use super::scaling::Scaling;
 use crate::standings::{Standings, TestHistory};
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -10,7 +11,7 @@ pub(crate) type PlotError = Box<dyn std::error::Error + Send + Sync>;
 /// Text and axes.
 pub(super) const INK: RGBColor = RGBColor(128, 132, 140);
 /// Series, distinct also for color-blind readers.
-const COLORS: [RGBColor; 8] = [
+const COLORS: [RGBColor; 16] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
@@ -19,6 +20,14 @@ const COLORS: [RGBColor; 8] = [
     RGBColor(86, 180, 233),
     RGBColor(148, 103, 189),
     RGBColor(140, 140, 60),
+    RGBColor(190, 60, 70),
+    RGBColor(0, 140, 150),
+    RGBColor(120, 85, 60),
+    RGBColor(110, 180, 70),
+    RGBColor(90, 90, 200),
+    RGBColor(230, 120, 120),
+    RGBColor(110, 120, 130),
+    RGBColor(190, 150, 210),
 ];
 pub(super) const WIDTH: u32 = 760;
 
@@ -162,6 +171,54 @@ pub(super) fn history(standings: &Standings) -> Result<String, PlotError> {
         for (rank, &idx) in standings.order.iter().enumerate() {
             let points = standings.history.iter().map(|(n, elos)| (*n as f64, elos[idx]));
             chart.draw_series(LineSeries::new(points, color(rank).stroke_width(2))).map_err(drawn)?;
+        }
+        Ok(())
+    })
+}
+
+/// Rating by the value of one option, a line for each player that has it at several values.
+pub(super) fn scaling(option: &str, lines: &[&Scaling]) -> Result<String, PlotError> {
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let (least, most) =
+        points().fold((f64::INFINITY, 0.0_f64), |(low, high), (x, _)| (low.min(*x), high.max(*x)));
+    // Doublings where the values span some, else the values themselves.
+    let doublings = least > 0.0 && most >= 8.0 * least;
+    let place = |x: f64| if doublings { x.log2() } else { x };
+    let label = move |x: &f64| whole(&if doublings { x.exp2() } else { *x });
+    let width = padded(points().map(|(x, _)| place(*x)).collect::<Vec<_>>().into_iter());
+    let ends = points()
+        .flat_map(|(_, elo)| [elo.value, elo.low.max(elo.value - 1500.0), elo.high.min(elo.value + 1500.0)]);
+    let height = padded(ends.collect::<Vec<_>>().into_iter());
+    svg(280, |area| {
+        let mut chart = ChartBuilder::on(area)
+            .margin_right(16)
+            .margin_top(8)
+            .x_label_area_size(36)
+            .y_label_area_size(66)
+            .build_cartesian_2d(width, height)
+            .map_err(drawn)?;
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(INK.mix(0.25))
+            .axis_style(INK.mix(0.5))
+            .label_style(style(13))
+            .x_desc(if doublings { format!("{option} (each step doubles)") } else { option.to_owned() })
+            .y_desc("Elo with 95 % interval")
+            .x_labels(8)
+            .x_label_formatter(&label)
+            .y_label_formatter(&whole)
+            .draw()
+            .map_err(drawn)?;
+        for (rank, line) in lines.iter().enumerate() {
+            let color = color(rank);
+            let path = line.points.iter().map(|(x, elo)| (place(*x), elo.value));
+            chart.draw_series(LineSeries::new(path.clone(), color.stroke_width(2))).map_err(drawn)?;
+            chart.draw_series(path.map(|point| Circle::new(point, 5, color.filled()))).map_err(drawn)?;
+            let bars = line.points.iter().map(|(x, elo)| {
+                PathElement::new(vec![(place(*x), elo.low), (place(*x), elo.high)], color.stroke_width(2))
+            });
+            chart.draw_series(bars).map_err(drawn)?;
         }
         Ok(())
     })

@@ -1,6 +1,6 @@
 //! What every worker needs to know.
 
-use super::{RunError, RunOptions};
+use super::RunError;
 use crate::adjudication::Judges;
 use crate::openings::Openings;
 use crate::wire::{AdjudicationConfig, LeagueConfig};
@@ -29,13 +29,14 @@ impl Task {
     pub(super) fn new(
         config: &LeagueConfig,
         openings: Openings,
-        options: &RunOptions,
+        judges: Judges,
         registry: Arc<Registry>,
     ) -> Result<Self, RunError> {
         if let Some(exact) = &config.adjudication.exact
-            && !options.judges.contains_key(&exact.judge)
+            && !judges.contains_key(&exact.judge)
         {
-            let known = options.judges.keys().cloned().collect::<Vec<_>>().join(" ");
+            let names = judges.keys().map(String::as_str).chain(["syzygy:DIR"]);
+            let known = names.collect::<Vec<_>>().join(" ");
             return Err(RunError::UnknownJudge { name: exact.judge.clone(), known });
         }
         let early = config.adjudication.early.as_ref();
@@ -48,7 +49,7 @@ impl Task {
             seed: config.seed,
             openings,
             adjudication: config.adjudication.clone(),
-            judges: options.judges.clone(),
+            judges,
             judge_limit: early.map_or_else(|| Ok(Limit::default()), |early| early.limits.limit())?,
             limits: limits?,
             time_control: config.time_control()?,

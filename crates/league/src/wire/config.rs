@@ -57,7 +57,7 @@ pub struct LeagueConfig {
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ConfigError {
     /// Not TOML, or not of this form.
-    #[error("bad league configuration: {0}")]
+    #[error("{0}")]
     Toml(String),
     /// No such game.
     #[error(transparent)]
@@ -115,7 +115,7 @@ impl LeagueConfig {
     /// # Errors
     /// When the text is not TOML of this form, or describes no league.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
-        let config: Self = toml::from_str(text).map_err(|error| ConfigError::Toml(error.to_string()))?;
+        let config: Self = toml::from_str(text).map_err(|error| ConfigError::Toml(fault(text, &error)))?;
         config.validate()?;
         Ok(config)
     }
@@ -229,5 +229,14 @@ impl LeagueConfig {
         };
         let (before, now) = (self.schedule.pairs, other.schedule.pairs);
         differences(&identity(self, before.max(now)), &identity(other, now))
+    }
+}
+
+/// What is wrong with the text, and in which line.
+fn fault(text: &str, error: &toml::de::Error) -> String {
+    let reason = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
+    match error.span().filter(|span| span.start > 0).and_then(|span| text.get(..span.start)) {
+        Some(before) => format!("line {}: {reason}", 1 + before.matches('\n').count()),
+        None => reason,
     }
 }

@@ -75,7 +75,7 @@ pub struct AdjudicationConfig {
     /// Plies (opening excluded) after which the game is a draw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_plies: Option<u32>,
-    /// An exact judge by name: `solver` for Connect Four, `syzygy` for chess.
+    /// An exact judge by name: `solver` for Connect Four, `syzygy:DIR` for chess endings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exact: Option<ExactRule>,
     /// Play on where a draw could be claimed (threefold repetition, fifty moves).
@@ -132,7 +132,8 @@ fn decisive() -> i32 {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExactRule {
-    /// Its name among the judges the program offers.
+    /// Its name among the judges the program offers, or `syzygy:DIR` with a folder of tables; it starts from the folder of the
+    /// configuration.
     pub judge: String,
     /// Asked from this ply of the game on (opening included).
     #[serde(default)]

@@ -69,6 +69,8 @@ pub struct PlayerJson {
     pub score: Option<f64>,
     /// Mean rating of the opponents.
     pub opponents: Option<f64>,
+    /// Mean seconds a move.
+    pub seconds: Option<f64>,
 }
 
 /// Games lost by a fault.

@@ -41,7 +41,7 @@ pub struct Session {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The system refused.
-    #[error("{path}: {error}")]
+    #[error("cannot use {path}: {error}")]
     Io {
         /// Which file.
         path: String,

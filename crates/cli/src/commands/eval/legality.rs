@@ -15,7 +15,7 @@ use mavis_league::metrics::{
 };
 use mavis_league::wire::MetricJson;
 use mavis_model::decode::{Drafting, GreedySettings, MavDecoder};
-use mavis_net::Precision;
+use mavis_net::{Device, Precision};
 use mavis_play::PlayerSpec;
 use rand::{SeedableRng, seq::index};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -250,14 +250,17 @@ fn decoder(player: &str) -> anyhow::Result<MavDecoder> {
         let kind = spec.kind;
         return Err(BadInput::new(format!("'{kind}' has no model to ask (mav, or mav:model=FILE)")).into());
     }
-    let known = ["model", "int8"];
+    let known = ["model", "int8", "device"];
     if let Some(key) = spec.options.keys().find(|key| !known.contains(&key.as_str())) {
-        return Err(BadInput::new(format!("option '{key}' says nothing here (known: model int8)")).into());
+        let known = known.join(" ");
+        return Err(BadInput::new(format!("option '{key}' says nothing here (known: {known})")).into());
     }
-    let model = match spec.options.get("model") {
+    let option = |key: &str| spec.options.get(key).map(String::as_str);
+    let device: Device = option("device").map_or(Ok(Device::default()), str::parse).or_bad_input()?;
+    let precision = if option("int8") == Some("true") { Precision::Int8 } else { Precision::Exact };
+    let model = match option("model") {
         Some(path) => read_model(Path::new(path))?,
         None => bundled::model().map_err(|error| anyhow!(error))?,
     };
-    let is_int8 = spec.options.get("int8").is_some_and(|value| value == "true");
-    Ok(MavDecoder::cpu(&model, if is_int8 { Precision::Int8 } else { Precision::Exact })?)
+    MavDecoder::open(&model, precision, device).map_err(|error| BadInput::new(error).into())
 }

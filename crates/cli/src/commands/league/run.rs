@@ -117,12 +117,7 @@ impl Folder {
         let path = self.config.display();
         let text = std::fs::read_to_string(&self.config)
             .map_err(|error| BadInput::new(format!("cannot read {path}: {error}")))?;
-        // A fault in TOML is shown with the lines around it; one line is enough here.
-        LeagueConfig::from_toml(&text).map_err(|error| {
-            let text = error.to_string();
-            let words: Vec<&str> = text.split_whitespace().collect();
-            BadInput::new(format!("{path}: {}", words.join(" ")))
-        })
+        LeagueConfig::from_toml(&text).map_err(|error| BadInput::new(format!("{path}: {error}")))
     }
 
     fn play(&self, config: &LeagueConfig) -> anyhow::Result<Summary> {
