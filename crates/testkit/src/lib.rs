@@ -6,6 +6,7 @@
 //! are needed; on a system without `apt-get` the test fails with the line that says what to install.
 //!
 //! [`Program`] runs a binary in a folder of its own, as a user would.
+//! [`python_with`] gives a Python with a package of PyPI, for the tests behind the features `peers`.
 //!
 //! ```no_run
 //! let path = mavis_testkit::engine_path();
@@ -14,8 +15,10 @@
 //! ```
 
 mod program;
+mod python;
 
 pub use program::Program;
+pub use python::python_with;
 
 use std::env;
 use std::ffi::OsString;
