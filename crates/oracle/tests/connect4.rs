@@ -82,6 +82,21 @@ fn every_move_equals_plain_minimax() {
 }
 
 #[test]
+fn the_winner_is_the_sign_of_the_score() {
+    let mut solver = Connect4Solver::new(8 << 20, Book::default());
+    let mut seen = [0; 3];
+    for file in [include_str!("data/connect4/Test_L3_R1.txt"), include_str!("data/connect4/Test_L2_R1.txt")] {
+        for (columns, score) in file.lines().step_by(7).map(|line| line.split_once(' ').unwrap()) {
+            let sign = score.parse::<i32>().unwrap().signum();
+            assert_eq!(solver.winner(played(columns)), sign, "{columns}");
+            seen[(sign + 1) as usize] += 1;
+        }
+    }
+    assert!(seen.iter().all(|&n| n > 5), "{seen:?}");
+    assert_eq!(solver.winner(played("1212121")), -1, "a finished game");
+}
+
+#[test]
 fn verdicts_hold_distances_that_play_out() {
     let mut solver = Connect4Solver::new(8 << 20, Book::default());
     for line in include_str!("data/connect4/Test_L2_R1.txt").lines().step_by(100) {

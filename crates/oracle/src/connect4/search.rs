@@ -42,9 +42,7 @@ impl Search {
         if winning_cells(board.own, board.all) & board.open() != 0 {
             return (CELLS as i32 + 1 - n_stones as i32) / 2;
         }
-        // Late positions have small trees: a table that fits the cache serves them faster than one that does not.
-        let empty = CELLS - n_stones;
-        self.table.narrow(1 << (empty.saturating_sub(11)).max(8));
+        self.fit_table(board);
         let mut lower = -(CELLS as i32 - n_stones as i32) / 2;
         let mut upper = (CELLS as i32 - 1 - n_stones as i32) / 2;
         // Narrowing by halves, but first towards zero: short wins are cheap to refute, and most scores are small.
@@ -63,6 +61,26 @@ impl Search {
             }
         }
         lower
+    }
+
+    /// The sign of the score; the game must not be over.
+    pub(crate) fn sign(&mut self, board: Board) -> i32 {
+        if winning_cells(board.own, board.all) & board.open() != 0 {
+            return 1;
+        }
+        self.fit_table(board);
+        // One window around the draw would be wider than two that only ask a question each.
+        match self.negamax(board, 0, 1) {
+            1.. => 1,
+            score if score < 0 => -1,
+            _ => self.negamax(board, -1, 0).signum().min(0),
+        }
+    }
+
+    /// Late positions have small trees: a table that fits the cache serves them faster than one that does not.
+    fn fit_table(&mut self, board: Board) {
+        let empty = CELLS - board.n_stones();
+        self.table.narrow(1 << (empty.saturating_sub(11)).max(8));
     }
 
     /// Fail-soft negamax. The side to move has no immediate win.
