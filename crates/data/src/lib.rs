@@ -43,6 +43,7 @@ mod identity;
 pub mod import;
 pub mod job;
 mod ood;
+pub mod pgn;
 mod puzzles;
 mod selfplay;
 pub mod stats;

@@ -2,7 +2,7 @@
 
 use super::record::{numbered_id, source_name};
 use super::{GameRecord, ImportError, Importer, Source};
-use mavis_game::{CastlingMode, Chess, Game, Position, Rules};
+use mavis_game::{Chess, Game, Position, Rules};
 use pgn_reader::{RawTag, Reader, SanPlus, Skip, Visitor};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -128,27 +128,9 @@ impl Visitor for Replay<'_> {
 
 impl Replay<'_> {
     fn start(&self, tags: &Tags) -> Result<Chess, String> {
-        let shuffled = ["960", "fischer", "random"].iter().any(|word| tags.variant.contains(word));
-        let plain = ["", "standard", "chess", "normal", "from position", "fromposition"];
-        if !shuffled && !plain.contains(&&*tags.variant) {
-            return Err(format!("variant '{}'", tags.variant));
-        }
-        let mode = match self.rules {
-            Some(Rules::Chess960) => CastlingMode::Chess960,
-            Some(_) => CastlingMode::Standard,
-            None if shuffled => CastlingMode::Chess960,
-            None => CastlingMode::Standard,
-        };
-        match &tags.fen {
-            None if mode == CastlingMode::Chess960 => {
-                Chess::start960(518).ok_or_else(|| "no start position".to_owned())
-            }
-            None => Ok(Chess::default()),
-            // Some sources leave out the variant; rooks off their corners give it away.
-            Some(fen) => Chess::parse(mode, fen).or_else(|error| match self.rules {
-                None => Chess::parse(CastlingMode::Chess960, fen).map_err(|_| error.to_string()),
-                Some(_) => Err(error.to_string()),
-            }),
+        match crate::pgn::start_of(&tags.variant, tags.fen.as_deref(), self.rules)? {
+            Position::Chess(chess) => Ok(chess),
+            _ => Err(format!("variant '{}'", tags.variant)),
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::{LeagueConfig, StoredGame, StoredMove};
 use crate::adjudication::centipawns;
 use crate::openings::BookError;
+use mavis_data::pgn::{move_text, wrap, write_tag};
 use mavis_game::{Game, Position, Rules, Side};
 use std::fmt::Write;
 
@@ -41,10 +42,7 @@ pub fn pgn(config: &LeagueConfig, rules: Rules, game: &StoredGame) -> Result<Str
 
 fn tags(config: &LeagueConfig, rules: Rules, game: &StoredGame, start: &Position) -> String {
     let mut text = String::new();
-    let mut tag = |name: &str, value: &str| {
-        let value = value.replace('\\', "\\\\").replace('"', "\\\"");
-        let _ = writeln!(text, "[{name} \"{value}\"]");
-    };
+    let mut tag = |name: &str, value: &str| write_tag(name, value, &mut text);
     tag("Event", &config.name);
     tag("Site", "?");
     tag("Date", &date(game.finished));
@@ -72,13 +70,6 @@ fn tags(config: &LeagueConfig, rules: Rules, game: &StoredGame, start: &Position
 
 fn result(game: &StoredGame) -> &'static str {
     mavis_game::Outcome::from(game.result).as_str()
-}
-
-fn move_text(position: &Position, mv: mavis_game::Move) -> String {
-    match position {
-        Position::Chess(chess) => chess.san(mv).unwrap_or_else(|_| position.move_text(mv)),
-        other => other.move_text(mv),
-    }
 }
 
 fn comment(
@@ -109,24 +100,6 @@ fn evaluation(made: &StoredMove, is_chess: bool, sign: f64) -> Option<String> {
         let value = f64::from(made.value?);
         Some(format!("[%value {:.3}]", if sign > 0.0 { value } else { 1.0 - value }))
     }
-}
-
-/// Breaks at 80 columns, as PGN readers of old expect.
-fn wrap(body: &str, text: &mut String) {
-    let mut column = 0;
-    for word in body.split(' ').filter(|word| !word.is_empty()) {
-        let width = word.chars().count();
-        if column > 0 && column + 1 + width > 79 {
-            text.push('\n');
-            column = 0;
-        } else if column > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(word);
-        column += width;
-    }
-    text.push('\n');
 }
 
 /// `2025.01.31` of seconds since 1970, by the civil calendar.

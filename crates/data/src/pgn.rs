@@ -1,0 +1,250 @@
+//! PGN of any game as data: tags, moves and what stands between them, and back to text.
+//!
+//! Chess moves are SAN; other games use their own move text, name themselves in the tag `Variant` (`connect4`,
+//! `hex:size=7,swap`) and write their position text in `FEN`, as leagues do.
+
+mod reader;
+
+pub use reader::{PgnError, PgnReader};
+
+use mavis_game::{CastlingMode, Chess, Game, Move, Position, Rules, Side};
+use std::fmt::{self, Write};
+
+/// One game.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PgnGame {
+    /// Tags in their order.
+    pub tags: Vec<(String, String)>,
+    /// Where it starts.
+    pub start: Position,
+    /// What stands before the first move.
+    pub preface: Vec<Note>,
+    /// The moves.
+    pub moves: Vec<PgnMove>,
+    /// `1-0`, `0-1`, `1/2-1/2` or `*`.
+    pub result: String,
+}
+
+/// A move and what stands after it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PgnMove {
+    /// The move, legal where it stands.
+    pub mv: Move,
+    /// Comments, glyphs and variations after it.
+    pub notes: Vec<Note>,
+}
+
+/// What may stand after a move.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Note {
+    /// A comment, without its braces.
+    Comment(String),
+    /// A numeric glyph: 1 to 6 are `!`, `?`, `!!`, `??`, `!?` and `?!`.
+    Glyph(u16),
+    /// A variation as it was written, without its parentheses.
+    Variation(String),
+}
+
+impl PgnGame {
+    /// The value of a tag.
+    #[must_use]
+    pub fn tag(&self, name: &str) -> Option<&str> {
+        self.tags.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Sets a tag, at its place or at the end.
+    pub fn set_tag(&mut self, name: &str, value: impl Into<String>) {
+        match self.tags.iter_mut().find(|(known, _)| known == name) {
+            Some((_, old)) => *old = value.into(),
+            None => self.tags.push((name.to_owned(), value.into())),
+        }
+    }
+
+    /// The position before each move, and the last one.
+    #[must_use]
+    pub fn positions(&self) -> Vec<Position> {
+        let mut position = self.start.clone();
+        let mut positions = vec![position.clone()];
+        for made in &self.moves {
+            position.play_unchecked(made.mv);
+            positions.push(position.clone());
+        }
+        positions
+    }
+}
+
+impl fmt::Display for PgnGame {
+    /// The game with an empty line at its end.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        self.tags.iter().for_each(|(name, value)| write_tag(name, value, &mut text));
+        if !self.tags.is_empty() {
+            text.push('\n');
+        }
+        let mut body = String::new();
+        write_notes(&self.preface, &mut body);
+        let mut position = self.start.clone();
+        let mut numbered = false;
+        for made in &self.moves {
+            let number = 1 + position.ply() / 2;
+            match position.side_to_move() {
+                Side::First => body.push_str(&format!("{number}. ")),
+                Side::Second if !numbered => body.push_str(&format!("{number}... ")),
+                Side::Second => {}
+            }
+            body.push_str(&move_text(&position, made.mv));
+            body.push(' ');
+            write_notes(&made.notes, &mut body);
+            // A number is needed again after anything but a glyph.
+            numbered = made.notes.iter().all(|note| matches!(note, Note::Glyph(_)));
+            position.play_unchecked(made.mv);
+        }
+        body.push_str(&self.result);
+        wrap(&body, &mut text);
+        text.push('\n');
+        f.write_str(&text)
+    }
+}
+
+fn write_notes(notes: &[Note], body: &mut String) {
+    for note in notes {
+        // Writing to a string cannot fail.
+        let _ = match note {
+            Note::Comment(text) => write!(body, "{{{}}} ", text.replace(['{', '}'], "|")),
+            Note::Glyph(number) => write!(body, "${number} "),
+            Note::Variation(text) => write!(body, "({text}) "),
+        };
+    }
+}
+
+/// Appends a tag's line.
+pub fn write_tag(name: &str, value: &str, text: &mut String) {
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "[{name} \"{value}\"]");
+}
+
+/// A move as PGN writes it: SAN in chess, the game's own text elsewhere.
+#[must_use]
+pub fn move_text(position: &Position, mv: Move) -> String {
+    match position {
+        Position::Chess(chess) => chess.san(mv).unwrap_or_else(|_| position.move_text(mv)),
+        other => other.move_text(mv),
+    }
+}
+
+/// Appends movetext broken at 80 columns, as PGN readers of old expect.
+pub fn wrap(body: &str, text: &mut String) {
+    let mut column = 0;
+    // A command such as `[%eval 0.31]` stays on one line.
+    let mut words: Vec<String> = Vec::new();
+    for word in body.split([' ', '\n', '\r', '\t']).filter(|word| !word.is_empty()) {
+        match words.last_mut().filter(|last| last.rfind("[%").is_some_and(|at| !last[at..].contains(']'))) {
+            Some(open) => *open = format!("{open} {word}"),
+            None => words.push(word.to_owned()),
+        }
+    }
+    for word in &words {
+        let width = word.chars().count();
+        if column > 0 && column + 1 + width > 79 {
+            text.push('\n');
+            column = 0;
+        } else if column > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += width;
+    }
+    text.push('\n');
+}
+
+/// Where a game starts by its tags. `rules` decides between the kinds of chess where it is given.
+pub(crate) fn start_of(variant: &str, fen: Option<&str>, rules: Option<Rules>) -> Result<Position, String> {
+    let variant = variant.to_lowercase();
+    let shuffled = ["960", "fischer", "random"].iter().any(|word| variant.contains(word));
+    let plain = ["", "standard", "chess", "normal", "from position", "fromposition"];
+    if !shuffled && !plain.contains(&&*variant) {
+        let rules: Rules = variant.parse().map_err(|_| format!("variant '{variant}'"))?;
+        return match fen {
+            None => Ok(Position::start(rules)),
+            Some(fen) => Position::parse(rules, fen).map_err(|error| error.to_string()),
+        };
+    }
+    let mode = match rules {
+        Some(Rules::Chess960) => CastlingMode::Chess960,
+        Some(_) => CastlingMode::Standard,
+        None if shuffled => CastlingMode::Chess960,
+        None => CastlingMode::Standard,
+    };
+    let chess = match fen {
+        None if mode == CastlingMode::Chess960 => {
+            Chess::start960(518).ok_or_else(|| "no start position".to_owned())
+        }
+        None => Ok(Chess::default()),
+        // Some sources leave out the variant; rooks off their corners give it away.
+        Some(fen) => Chess::parse(mode, fen).or_else(|error| match rules {
+            None => Chess::parse(CastlingMode::Chess960, fen).map_err(|_| error.to_string()),
+            Some(_) => Err(error.to_string()),
+        }),
+    };
+    chess.map(Position::Chess)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is read is written back, wrapped and in one spelling.
+    fn check(text: &str, expected: &str) {
+        let written: String = PgnReader::new(text)
+            .map(|game| game.unwrap_or_else(|error| panic!("{error}")).to_string())
+            .collect();
+        assert_eq!(written, expected);
+        let again: String = PgnReader::new(&written).map(|game| game.unwrap().to_string()).collect();
+        assert_eq!(again, written);
+    }
+
+    #[test]
+    fn notes_survive_and_spelling_is_unified() {
+        check(
+            "[Event \"a \\\"b\\\"\"]\n\n{before} 1.e4! {good {so} 1... e5?? $10 (1... c5 {Sicilian (open)} 2. Nf3) ; rest\n2. Nf3 *\n",
+            "[Event \"a \\\"b\\\"\"]\n\n{before} 1. e4 $1 {good |so} 1... e5 $4 $10 (1... c5 {Sicilian (open)} 2. Nf3) {rest}\n2. Nf3 *\n\n",
+        );
+    }
+
+    #[test]
+    fn games_without_tags_follow_each_other() {
+        check(
+            "1. e4 e5 1-0\n1. d4 1/2-1/2\n\n[A \"b\"]\n*",
+            "1. e4 e5 1-0\n\n1. d4 1/2-1/2\n\n[A \"b\"]\n\n*\n\n",
+        );
+    }
+
+    #[test]
+    fn other_games_and_starts_are_read() {
+        check(
+            "[Variant \"connect4\"]\n\n1. 4 4 2. 3 *\n\n[Variant \"hex:size=3\"]\n\n1. a1 {x} b2 2. c1 *\n",
+            "[Variant \"connect4\"]\n\n1. 4 4 2. 3 *\n\n[Variant \"hex:size=3\"]\n\n1. a1 {x} 1... b2 2. c1 *\n\n",
+        );
+        check(
+            "[Variant \"Chess960\"]\n[FEN \"bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9\"]\n\n9. Nf3 *",
+            "[Variant \"Chess960\"]\n[FEN \"bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9\"]\n\n9. Nf3 *\n\n",
+        );
+    }
+
+    #[test]
+    fn faults_name_their_place() {
+        for (text, place, part) in [
+            ("1. e4 e5\n2. Ke3 *", "game 1, line 2", "Ke3"),
+            ("1. e4 {never ends", "game 1, line 1", "comment"),
+            ("1. e4 (1. d4", "game 1, line 1", "variation"),
+            ("1. e4 *\n[Event \"x]\n", "game 2, line 2", "tag"),
+            ("[Variant \"atomic\"]\n\n1. e4 *", "game 1, line 3", "atomic"),
+            ("1. e4 } *", "game 1, line 1", "}"),
+        ] {
+            let error = PgnReader::new(text).find_map(Result::err).unwrap().to_string();
+            assert!(error.contains(place) && error.contains(part), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! From text to games.
+
+use super::{Note, PgnGame, PgnMove, start_of};
+use mavis_game::{Game, Position};
+
+/// Text that is no game.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("game {game}, line {line}: {reason}")]
+pub struct PgnError {
+    /// Which game of the text, from 1.
+    pub game: usize,
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// The games of a text, one after the other. After an error there are no more.
+#[derive(Clone, Debug)]
+pub struct PgnReader<'a> {
+    text: &'a str,
+    at: usize,
+    n_games: usize,
+    failed: bool,
+}
+
+impl<'a> PgnReader<'a> {
+    /// Reads a text from its beginning.
+    #[must_use]
+    pub fn new(text: &'a str) -> Self {
+        Self { text: text.strip_prefix('\u{feff}').unwrap_or(text), at: 0, n_games: 0, failed: false }
+    }
+
+    fn rest(&self) -> &'a str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn at_line_start(&self) -> bool {
+        self.at == 0 || self.text.as_bytes().get(self.at - 1) == Some(&b'\n')
+    }
+
+    /// Skips blanks and lines that `%` escapes.
+    fn skip_blanks(&mut self) {
+        while let Some(next) = self.peek() {
+            if next == '%' && self.at_line_start() {
+                self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+            } else if next.is_whitespace() {
+                self.at += next.len_utf8();
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Takes everything before a mark, and the mark.
+    fn take_to(&mut self, mark: char, what: &str) -> Result<&'a str, String> {
+        let end = self.rest().find(mark).ok_or_else(|| format!("{what} without an end"))?;
+        let text = &self.rest()[..end];
+        self.at += end + mark.len_utf8();
+        Ok(text)
+    }
+
+    fn game(&mut self) -> Result<PgnGame, String> {
+        let mut tags = Vec::new();
+        while self.peek() == Some('[') {
+            tags.push(self.tag()?);
+            self.skip_blanks();
+        }
+        let value = |name: &str| {
+            tags.iter().find(|(known, _): &&(String, String)| known == name).map(|(_, value)| value.as_str())
+        };
+        let start = start_of(value("Variant").unwrap_or_default(), value("FEN"), None)?;
+        let mut game = PgnGame {
+            tags,
+            start: start.clone(),
+            preface: Vec::new(),
+            moves: Vec::new(),
+            result: "*".to_owned(),
+        };
+        let mut position = start;
+        loop {
+            self.skip_blanks();
+            let note = match self.peek() {
+                None | Some('[') => return Ok(game),
+                Some('{') => {
+                    self.at += 1;
+                    Note::Comment(one_line(self.take_to('}', "a comment")?))
+                }
+                Some(';') => {
+                    self.at += 1;
+                    let end = self.rest().find('\n').unwrap_or(self.rest().len());
+                    let text = one_line(&self.rest()[..end]);
+                    self.at += end;
+                    Note::Comment(text)
+                }
+                Some('(') => Note::Variation(self.variation()?),
+                Some('$') => {
+                    self.at += 1;
+                    let digits = self.word();
+                    Note::Glyph(digits.parse().map_err(|_| format!("glyph '${digits}'"))?)
+                }
+                Some(mark @ (')' | '}')) => return Err(format!("'{mark}' where a move is expected")),
+                Some(_) => {
+                    let word = self.word();
+                    if ["1-0", "0-1", "1/2-1/2", "*"].contains(&word) {
+                        game.result = word.to_owned();
+                        return Ok(game);
+                    }
+                    read_move(word, &mut position, &mut game.moves)?;
+                    continue;
+                }
+            };
+            match game.moves.last_mut() {
+                Some(made) => made.notes.push(note),
+                None => game.preface.push(note),
+            }
+        }
+    }
+
+    fn tag(&mut self) -> Result<(String, String), String> {
+        let line_end = self.rest().find('\n').unwrap_or(self.rest().len());
+        let line = self.rest()[..line_end].trim();
+        let parts = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
+        let parts = parts.and_then(|line| line.trim().split_once(char::is_whitespace));
+        let value = parts.and_then(|(_, value)| value.trim().strip_prefix('"')?.strip_suffix('"'));
+        let (Some((name, _)), Some(value)) = (parts, value) else {
+            return Err(format!("'{line}' is no tag"));
+        };
+        self.at += line_end;
+        Ok((name.to_owned(), value.replace("\\\"", "\"").replace("\\\\", "\\")))
+    }
+
+    /// A variation with those inside it; its comments may hold parentheses.
+    fn variation(&mut self) -> Result<String, String> {
+        let begin = self.at + 1;
+        let mut depth = 0_usize;
+        while let Some(next) = self.peek() {
+            self.at += next.len_utf8();
+            match next {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                '{' => drop(self.take_to('}', "a comment")?),
+                _ => {}
+            }
+            if depth == 0 {
+                return Ok(one_line(&self.text[begin..self.at - 1]));
+            }
+        }
+        Err("a variation without an end".to_owned())
+    }
+
+    fn word(&mut self) -> &'a str {
+        let ends = |c: char| c.is_whitespace() || "{}();[]$".contains(c);
+        let length = self.rest().find(ends).unwrap_or(self.rest().len());
+        let word = &self.rest()[..length];
+        // What no word begins with must not hold the reader up.
+        self.at += length.max(if length == 0 { self.peek().map_or(0, char::len_utf8) } else { 0 });
+        word
+    }
+}
+
+impl Iterator for PgnReader<'_> {
+    type Item = Result<PgnGame, PgnError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.skip_blanks();
+        if self.failed || self.rest().is_empty() {
+            return None;
+        }
+        self.n_games += 1;
+        Some(self.game().map_err(|reason| {
+            self.failed = true;
+            let line = 1 + self.text[..self.at].matches('\n').count();
+            PgnError { game: self.n_games, line, reason }
+        }))
+    }
+}
+
+/// Reads a word of movetext: a number, a move, or both in one.
+fn read_move(word: &str, position: &mut Position, moves: &mut Vec<PgnMove>) -> Result<(), String> {
+    // Digits count as a number only before a dot: columns and pits are digits too.
+    let digits = word.trim_start_matches(|c: char| c.is_ascii_digit());
+    let word = if digits.starts_with('.') { digits.trim_start_matches('.') } else { word };
+    let text = word.trim_end_matches(['!', '?']);
+    let glyph = match &word[text.len()..] {
+        "" => None,
+        "!" => Some(1),
+        "?" => Some(2),
+        "!!" => Some(3),
+        "??" => Some(4),
+        "!?" => Some(5),
+        "?!" => Some(6),
+        other => return Err(format!("'{other}' after {text}")),
+    };
+    if text.is_empty() || text == "e.p." {
+        return Ok(());
+    }
+    let mv = position.parse_move(text).map_err(|error| format!("{error} in {position}"))?;
+    position.play_unchecked(mv);
+    moves.push(PgnMove { mv, notes: glyph.map(Note::Glyph).into_iter().collect() });
+    Ok(())
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
