@@ -6,6 +6,7 @@
 #[cfg(unix)]
 #[path = "../../../game/benches/rules/cpu_time.rs"]
 mod cpu_time;
+mod goals;
 mod mcts;
 mod rollout;
 
@@ -18,6 +19,6 @@ use criterion::{Criterion, criterion_group, criterion_main};
 criterion_group! {
     name = benches;
     config = Criterion::default().with_measurement(Clock);
-    targets = mcts::overhead, rollout::rollouts
+    targets = goals::goals, mcts::overhead, rollout::rollouts
 }
 criterion_main!(benches);

@@ -13,7 +13,7 @@ use mavis_search::{
 use std::sync::Arc;
 
 /// Every legal move is worth a draw.
-fn free<G: Game>(position: &G, moves: &mut Vec<(Move, f32)>) {
+pub(crate) fn free<G: Game>(position: &G, moves: &mut Vec<(Move, f32)>) {
     let mut legal = Moves::new();
     position.legal_moves_into(&mut legal);
     moves.extend(legal.iter().map(|&mv| (mv, 0.5)));

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::Stop;
 use mavis_eval::{EvalError, Evaluation, Evaluator, Reply, Request};
-use mavis_game::Move;
+use mavis_game::{Move, Outcome};
 use mavis_lang::Mistake;
 use std::{
     collections::VecDeque,
@@ -96,12 +96,7 @@ impl<'a, W: Asked> Drive<'a, W> {
             self.counts.timed_out += 1;
             return Some(Stopped::NoRoot);
         };
-        let read = reply.and_then(|evaluation| {
-            let scoring = self.settings.scoring.into();
-            let end = self.simulator.world.read(&request, &evaluation, scoring, &mut self.moves)?;
-            Ok((evaluation, end))
-        });
-        match read {
+        match self.read(&request, reply) {
             Ok((evaluation, None)) => {
                 if let Some(allowed) = self.root.restriction {
                     self.moves.retain(|(mv, _)| allowed.contains(mv));
@@ -170,12 +165,7 @@ impl<'a, W: Asked> Drive<'a, W> {
             self.counts.timed_out += 1;
             return self.simulator.give_up(flight.ticket);
         };
-        let read = reply.and_then(|evaluation| {
-            let scoring = self.settings.scoring.into();
-            let end = self.simulator.world.read(&flight.request, &evaluation, scoring, &mut self.moves)?;
-            Ok((evaluation, end))
-        });
-        match read {
+        match self.read(&flight.request, reply) {
             Ok((evaluation, None)) => {
                 self.counts.completed += 1;
                 let node = self.simulator.answer(flight.ticket, &self.moves);
@@ -193,6 +183,14 @@ impl<'a, W: Asked> Drive<'a, W> {
                 }
             }
         }
+    }
+
+    /// What a reply means: an end, or moves into the list of this run.
+    fn read(&mut self, request: &Request, reply: Reply) -> Result<(Evaluation, Option<Outcome>), EvalError> {
+        let evaluation = reply?;
+        let scoring = self.settings.scoring.into();
+        let end = self.simulator.world.read(request, &evaluation, scoring, &mut self.moves)?;
+        Ok((evaluation, end))
     }
 
     fn count_error(&mut self, error: &EvalError) {

@@ -20,7 +20,7 @@ pub fn search_game<G: Game>(
     stop: &Stop,
     mut evaluate: impl FnMut(&G, &mut Vec<(Move, f32)>),
 ) -> Report {
-    let mut simulator = Simulator::new(ByRules { root: root.clone() }, settings);
+    let mut simulator = Simulator::alone(ByRules { root: root.clone() }, settings);
     let mut counts = Counts::default();
     if root.outcome().is_some() {
         return report(&mut simulator, settings, &counts, Stopped::Settled);

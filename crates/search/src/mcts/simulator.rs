@@ -24,6 +24,8 @@ pub(crate) struct Simulator<W> {
     pub(crate) depths: Depths,
     settings: Settings,
     virtual_rule: VirtualRule,
+    /// Whether one leaf at a time is handed out: then nobody sees virtual counts, and none are kept.
+    alone: bool,
     /// Paths of the leaves handed out; a ticket is a place here. Memory of returned ones is reused.
     paths: Vec<Vec<Step>>,
     free: Vec<usize>,
@@ -67,12 +69,18 @@ impl<W: World> Simulator<W> {
             depths: Depths::default(),
             settings: settings.clone(),
             virtual_rule: settings.virtual_rule(),
+            alone: false,
             paths: Vec::new(),
             free: Vec::new(),
             blocked: Vec::new(),
             priors: Vec::new(),
             values: Vec::new(),
         }
+    }
+
+    /// The same for a driver that hands back every leaf before it takes the next.
+    pub(crate) fn alone(world: W, settings: &Settings) -> Self {
+        Self { alone: true, ..Self::new(world, settings) }
     }
 
     /// Goes on with other settings; nothing may be in flight.
@@ -239,6 +247,9 @@ impl<W: World> Simulator<W> {
     /// The path of a ticket, its virtual counts returned.
     fn take_back(&mut self, Ticket(ticket): Ticket) -> Vec<Step> {
         let path = std::mem::take(&mut self.paths[ticket]);
+        if self.alone {
+            return path;
+        }
         for (step, depth) in path.iter().zip(1..) {
             let count = self.virtual_rule.count(depth, path.len());
             self.tree.stat_mut(step.edge).virtual_visits -= count;
@@ -253,6 +264,9 @@ impl<W: World> Simulator<W> {
     }
 
     fn lend(&mut self, path: &[Step]) {
+        if self.alone {
+            return;
+        }
         for (step, depth) in path.iter().zip(1..) {
             let count = self.virtual_rule.count(depth, path.len());
             self.tree.stat_mut(step.edge).virtual_visits += count;

@@ -11,6 +11,12 @@ pub(crate) trait World {
     /// Where a simulation stands.
     type Cursor;
 
+    /// What the root is.
+    type Root: Game;
+
+    /// The real position at the root.
+    fn root(&self) -> &Self::Root;
+
     /// At the root.
     fn start(&self) -> Self::Cursor;
 
@@ -21,10 +27,14 @@ pub(crate) trait World {
     fn end(&self, cursor: &Self::Cursor) -> Option<Outcome>;
 
     /// Whose turn it is at the root.
-    fn side_to_move(&self) -> Side;
+    fn side_to_move(&self) -> Side {
+        self.root().side_to_move()
+    }
 
     /// Plies played before the root.
-    fn ply(&self) -> u32;
+    fn ply(&self) -> u32 {
+        self.root().ply()
+    }
 }
 
 /// A world that an asynchronous search can ask about.
@@ -56,6 +66,11 @@ pub(crate) struct ByRules<G> {
 
 impl<G: Game> World for ByRules<G> {
     type Cursor = G;
+    type Root = G;
+
+    fn root(&self) -> &G {
+        &self.root
+    }
 
     fn start(&self) -> G {
         self.root.clone()
@@ -68,14 +83,6 @@ impl<G: Game> World for ByRules<G> {
     fn end(&self, cursor: &G) -> Option<Outcome> {
         // Whoever gains by a draw will claim it, so inside the tree a draw that can be claimed is one.
         cursor.outcome().or_else(|| cursor.claimable_draw().then_some(Outcome::Draw))
-    }
-
-    fn side_to_move(&self) -> Side {
-        self.root.side_to_move()
-    }
-
-    fn ply(&self) -> u32 {
-        self.root.ply()
     }
 }
 
@@ -150,6 +157,11 @@ pub(crate) struct ByModel {
 impl World for ByModel {
     /// The node and the move that were last taken.
     type Cursor = (NodeIdx, Move);
+    type Root = Position;
+
+    fn root(&self) -> &Position {
+        &self.root
+    }
 
     fn start(&self) -> Self::Cursor {
         (NodeIdx::NONE, Move(u16::MAX))
@@ -161,14 +173,6 @@ impl World for ByModel {
 
     fn end(&self, _: &Self::Cursor) -> Option<Outcome> {
         None
-    }
-
-    fn side_to_move(&self) -> Side {
-        self.root.side_to_move()
-    }
-
-    fn ply(&self) -> u32 {
-        self.root.ply()
     }
 }
 
