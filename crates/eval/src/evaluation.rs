@@ -1,7 +1,7 @@
 //! What an evaluator answers.
 
 use mavis_game::{Move, Outcome, Position};
-use mavis_lang::{Distribution, Hallucination, Mistake, Scoring};
+use mavis_lang::{Bucket, Distribution, Hallucination, Mistake, Scoring};
 use std::sync::Arc;
 
 /// The answer to one request, or why there is none.
@@ -50,6 +50,15 @@ impl Value {
     #[must_use]
     pub fn certain(win_probability: f32) -> Self {
         Self { mean: win_probability, mode: win_probability, distribution: None }
+    }
+
+    /// The value as the language writes it: the likeliest bucket, or that of the expectation.
+    #[must_use]
+    pub fn bucket(&self) -> Bucket {
+        match &self.distribution {
+            Some(distribution) => distribution.mode(),
+            None => Bucket::from_win_probability(self.mean),
+        }
     }
 
     /// The value as one number.

@@ -1,10 +1,15 @@
 //! The trait.
 
-use crate::{EvalError, Reply, Request};
+use crate::{EvalError, MoveValue, Reply, Request};
+use mavis_game::{Move, Position};
 use std::{future::Future, pin::Pin, sync::Arc};
 
 /// Replies under way, one for each request, in their order. Dropping it cancels the work.
 pub type Replies = Pin<Box<dyn Future<Output = Vec<Reply>> + Send>>;
+
+/// A choice under way: a move, or `None` from an evaluator that has no choice beyond its values. Dropping it cancels the
+/// work.
+pub type BestAction = Pin<Box<dyn Future<Output = Result<Option<Move>, EvalError>> + Send>>;
 
 /// Anything that can say what moves are worth.
 ///
@@ -16,6 +21,15 @@ pub trait Evaluator: Send + Sync {
 
     /// What it is, in a few words, for reports.
     fn describe(&self) -> String;
+
+    /// Chooses among moves it has listed for a state, with the list as context: the `%best_action` of the language, which
+    /// tells apart what the values do not, such as the quickest of several certain wins.
+    ///
+    /// Evaluators that know nothing beyond their values choose nothing.
+    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+        drop((state, listed));
+        Box::pin(std::future::ready(Ok(None)))
+    }
 
     /// Answers one request.
     fn evaluate_one(&self, request: Request) -> Pin<Box<dyn Future<Output = Reply> + Send>> {
@@ -37,6 +51,10 @@ impl<E: Evaluator + ?Sized> Evaluator for Arc<E> {
         (**self).evaluate(requests)
     }
 
+    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+        (**self).best_action(state, listed)
+    }
+
     fn describe(&self) -> String {
         (**self).describe()
     }
@@ -45,6 +63,10 @@ impl<E: Evaluator + ?Sized> Evaluator for Arc<E> {
 impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
     fn evaluate(&self, requests: Vec<Request>) -> Replies {
         (**self).evaluate(requests)
+    }
+
+    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+        (**self).best_action(state, listed)
     }
 
     fn describe(&self) -> String {

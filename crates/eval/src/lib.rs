@@ -31,7 +31,7 @@ mod wrap;
 
 pub use double::{Faults, Faulty, Free, Mistaken, Mistakes, Scripted};
 pub use evaluation::{EvalError, Evaluation, MoveValue, Reply, Value, Verdict};
-pub use evaluator::{Evaluator, Replies, ready};
+pub use evaluator::{BestAction, Evaluator, Replies, ready};
 pub use request::Request;
 pub use wrap::{
     Agreement, BatchLimits, Batcher, BatcherActor, Cache, CacheCounts, Compare, Record, Recorder, batcher,

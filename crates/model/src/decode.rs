@@ -3,6 +3,7 @@
 //! [`MavDecoder`] is a network and how it reads its input. It decodes any command greedily ([`MavDecoder::greedy`]), all listed moves at
 //! once ([`MavDecoder::fan_out`]), and state tracking with a draft that is checked instead of written ([`Drafting`]).
 
+mod best;
 mod draft;
 mod fan;
 mod greedy;

@@ -10,7 +10,8 @@ pub use answer::WorldModel;
 
 use crate::{MavModel, ModelError, decode::MavDecoder};
 use answer::Answerer;
-use mavis_eval::{EvalError, Evaluator, Replies, Reply, Request};
+use mavis_eval::{BestAction, EvalError, Evaluator, MoveValue, Replies, Reply, Request};
+use mavis_game::{Move, Position};
 use mavis_net::Precision;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
@@ -40,9 +41,28 @@ pub struct Embedded {
 }
 
 #[derive(Debug)]
-struct Message {
-    requests: Vec<Request>,
-    reply: oneshot::Sender<Vec<Reply>>,
+enum Message {
+    Evaluate { requests: Vec<Request>, reply: oneshot::Sender<Vec<Reply>> },
+    Best { state: Arc<Position>, listed: Vec<MoveValue>, reply: oneshot::Sender<Choice> },
+}
+
+/// The model's own choice among listed moves.
+type Choice = Result<Option<Move>, EvalError>;
+
+impl Message {
+    fn n_requests(&self) -> usize {
+        match self {
+            Self::Evaluate { requests, .. } => requests.len(),
+            Self::Best { .. } => 0,
+        }
+    }
+
+    fn is_wanted(&self) -> bool {
+        match self {
+            Self::Evaluate { reply, .. } => !reply.is_closed(),
+            Self::Best { reply, .. } => !reply.is_closed(),
+        }
+    }
 }
 
 impl Embedded {
@@ -80,9 +100,18 @@ impl Evaluator for Embedded {
         let n = requests.len();
         let (reply, receiver) = oneshot::channel();
         // A closed channel drops the sender of the reply, which the receiver sees below.
-        drop(self.sender.send(Message { requests, reply }));
+        drop(self.sender.send(Message::Evaluate { requests, reply }));
         Box::pin(async move {
             let gone = |_| vec![Err(EvalError::Failed("the model's thread has stopped".to_owned())); n];
+            receiver.await.unwrap_or_else(gone)
+        })
+    }
+
+    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+        let (reply, receiver) = oneshot::channel();
+        drop(self.sender.send(Message::Best { state, listed, reply }));
+        Box::pin(async move {
+            let gone = |_| Err(EvalError::Failed("the model's thread has stopped".to_owned()));
             receiver.await.unwrap_or_else(gone)
         })
     }
@@ -103,28 +132,40 @@ impl Actor {
     fn run(mut self) {
         while let Some(first) = self.receiver.blocking_recv() {
             let mut messages = vec![first];
-            let mut n_requests = messages[0].requests.len();
+            let mut n_requests = messages[0].n_requests();
             while n_requests < self.settings.batch {
                 let Ok(message) = self.receiver.try_recv() else { break };
-                n_requests += message.requests.len();
+                n_requests += message.n_requests();
                 messages.push(message);
             }
-            messages.retain(|message| !message.reply.is_closed());
+            messages.retain(Message::is_wanted);
             self.answer(messages);
         }
     }
 
     fn answer(&mut self, messages: Vec<Message>) {
-        let requests: Vec<&Request> = messages.iter().flat_map(|message| &message.requests).collect();
+        let requests: Vec<&Request> = messages
+            .iter()
+            .flat_map(|message| match message {
+                Message::Evaluate { requests, .. } => &requests[..],
+                Message::Best { .. } => &[],
+            })
+            .collect();
         let mut replies = Vec::with_capacity(requests.len());
         for chunk in requests.chunks(self.settings.batch.max(1)) {
             replies.extend(self.answerer.answer(chunk));
         }
         let mut replies = replies.into_iter();
+        // Whoever asked may have stopped meanwhile.
         for message in messages {
-            let own = replies.by_ref().take(message.requests.len()).collect();
-            // The search that asked may have stopped meanwhile.
-            drop(message.reply.send(own));
+            match message {
+                Message::Evaluate { requests, reply } => {
+                    drop(reply.send(replies.by_ref().take(requests.len()).collect()));
+                }
+                Message::Best { state, listed, reply } => {
+                    drop(reply.send(self.answerer.best(&state, &listed)));
+                }
+            }
         }
     }
 }

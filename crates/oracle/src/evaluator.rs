@@ -1,8 +1,10 @@
 //! An oracle as an evaluator: perfect answers, or the best there are, for any search.
 
 use crate::{Oracle, OracleError};
-use mavis_eval::{EvalError, Evaluation, Evaluator, MoveValue, Replies, Reply, Request, Value, Verdict};
-use mavis_game::Game as _;
+use mavis_eval::{
+    BestAction, EvalError, Evaluation, Evaluator, MoveValue, Replies, Reply, Request, Value, Verdict,
+};
+use mavis_game::{Game as _, Position};
 use mavis_lang::Mistake;
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -42,6 +44,19 @@ impl<O: Oracle + 'static> Evaluator for OracleEvaluator<O> {
             tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
                 (0..n_requests).map(|_| Err(EvalError::Failed(error.to_string()))).collect()
             })
+        })
+    }
+
+    /// What the oracle ranks first, which knows distances that win probabilities do not show.
+    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+        let oracle = self.oracle.clone();
+        Box::pin(async move {
+            let work = move || oracle.lock().unwrap_or_else(PoisonError::into_inner).evaluate(&state);
+            let failed = |reason: String| EvalError::Failed(reason);
+            let judged =
+                tokio::task::spawn_blocking(work).await.map_err(|error| failed(error.to_string()))?;
+            let best = judged.map_err(|error| failed(error.to_string()))?.best();
+            Ok(best.filter(|best| listed.iter().any(|entry| entry.mv == *best)))
         })
     }
 

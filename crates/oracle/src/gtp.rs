@@ -1,10 +1,15 @@
 //! GTP text in both directions, of which HTP is the dialect of Hex: what a controller says ([`GtpCommand`]) and what
-//! an engine answers ([`Response`]).
+//! an engine answers ([`Response`]). [`GtpEngine`] is an engine in a child process.
 #![cfg_attr(
     not(test),
     deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
 )]
 
+mod engine;
+
+pub use engine::GtpEngine;
+
+use mavis_game::{Rules, Side};
 use std::fmt;
 
 /// A command line: an optional number, a name, arguments.
@@ -97,6 +102,24 @@ impl fmt::Display for Response {
     }
 }
 
+/// What GTP calls a side: White moves first in chess, Black in every other game.
+#[must_use]
+pub fn color(rules: Rules, side: Side) -> &'static str {
+    let white = if matches!(rules, Rules::Chess | Rules::Chess960) { Side::First } else { Side::Second };
+    if side == white { "white" } else { "black" }
+}
+
+/// The side of a color, in any of its spellings.
+#[must_use]
+pub fn side_of_color(rules: Rules, text: &str) -> Option<Side> {
+    let text = text.to_ascii_lowercase();
+    let called = |side: &Side| {
+        let color = color(rules, *side);
+        text == color || color.get(..1) == Some(&*text)
+    };
+    [Side::First, Side::Second].into_iter().find(called)
+}
+
 /// Tabs become spaces and other control characters vanish, as the protocol asks.
 fn clean(text: &str) -> String {
     text.chars()
@@ -117,6 +140,14 @@ mod tests {
         }
         assert_eq!(GtpCommand::parse("play\tb a1 # a comment"), Some(GtpCommand::new("play", &["b", "a1"])));
         assert_eq!(GtpCommand::parse("  # nothing"), None);
+    }
+
+    #[test]
+    fn colors_are_those_of_the_game() {
+        assert_eq!(side_of_color(Rules::Othello, "B"), Some(Side::First));
+        assert_eq!(side_of_color(Rules::Chess, "White"), Some(Side::First));
+        assert_eq!(side_of_color(Rules::HEX, "white"), Some(Side::Second));
+        assert_eq!(side_of_color(Rules::HEX, ""), None);
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Any HTP engine (GTP for Hex) as an oracle, by a command of its own that judges every move.
 #![cfg_attr(not(test), deny(clippy::panic, clippy::unwrap_used, clippy::expect_used))]
 
-use crate::gtp::{GtpCommand, Response};
+use crate::gtp::{GtpCommand, GtpEngine, color};
 use crate::oracle::refuse_finished;
-use crate::process::{ChildProcess, EngineError};
+use crate::process::EngineError;
 use crate::{Identity, MoveVerdict, Oracle, OracleError, Score, Verdict};
-use mavis_game::{Game, Hex, Move, Position, Side};
+use mavis_game::{Game, Hex, Move, Position};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What the engine is asked.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -40,7 +40,7 @@ pub struct HtpSettings {
 pub struct HtpOracle {
     settings: HtpSettings,
     identity: Identity,
-    process: Option<ChildProcess>,
+    engine: Option<GtpEngine>,
 }
 
 impl HtpOracle {
@@ -50,67 +50,35 @@ impl HtpOracle {
     /// When it cannot be started or does not answer as an HTP engine does.
     pub fn start(settings: HtpSettings) -> Result<Self, EngineError> {
         let identity = Identity { name: String::new(), version: String::new(), settings: String::new() };
-        let mut oracle = Self { settings, identity, process: None };
-        let mut process = oracle.started()?;
-        let name = oracle.ask(&mut process, &GtpCommand::new("name", &[]))?;
-        let version = oracle.ask(&mut process, &GtpCommand::new("version", &[]))?;
+        let mut oracle = Self { settings, identity, engine: None };
+        let mut engine = oracle.started()?;
+        let name = engine.ask(&GtpCommand::new("name", &[]))?;
+        let version = engine.ask(&GtpCommand::new("version", &[]))?;
         let (HtpQuestion::WinningMoves(command) | HtpQuestion::Rates(command)) = &oracle.settings.question;
         let settings = [vec![command.clone()], oracle.settings.preparation.clone()].concat().join("; ");
         oracle.identity = Identity { name, version, settings };
-        oracle.process = Some(process);
+        oracle.engine = Some(engine);
         Ok(oracle)
     }
 
-    fn started(&self) -> Result<ChildProcess, EngineError> {
-        let mut process = ChildProcess::start(&self.settings.program, &self.settings.arguments)?;
-        for command in self.settings.preparation.iter().filter_map(|line| GtpCommand::parse(line)) {
-            self.ask(&mut process, &command)?;
-        }
-        Ok(process)
-    }
-
-    /// Sends a command and reads its response, which ends with an empty line.
-    fn ask(&self, process: &mut ChildProcess, command: &GtpCommand) -> Result<String, EngineError> {
-        process.send(&format!("{command}\n"))?;
-        let deadline = Instant::now() + self.settings.patience;
-        let mut text = String::new();
-        loop {
-            let late = EngineError::Late { expected: "response", after: self.settings.patience };
-            let line = process.line(deadline)?.ok_or(late)?;
-            match (line.trim().is_empty(), text.is_empty()) {
-                (true, true) => {}
-                (true, false) => break,
-                (false, _) => text = text + &line + "\n",
-            }
-        }
-        match Response::parse(&text) {
-            Some(Response { result: Ok(body), .. }) => Ok(body),
-            _ => Err(EngineError::Nonsense { expected: "a response that begins with =", got: text }),
-        }
+    fn started(&self) -> Result<GtpEngine, EngineError> {
+        let HtpSettings { program, arguments, preparation, patience, .. } = &self.settings;
+        GtpEngine::start(program, arguments, preparation, *patience)
     }
 
     fn attempt(&mut self, position: &Hex) -> Result<Verdict, EngineError> {
-        let mut process = match self.process.take() {
-            Some(process) => process,
+        let mut engine = match self.engine.take() {
+            Some(engine) => engine,
             None => self.started()?,
         };
-        self.ask(&mut process, &GtpCommand::new("boardsize", &[&position.size().to_string()]))?;
-        self.ask(&mut process, &GtpCommand::new("clear_board", &[]))?;
-        for code in 0..(position.size() * position.size()) as u16 {
-            let (row, column) = (usize::from(code) / position.size(), usize::from(code) % position.size());
-            if let Some(side) = position.cell(row, column) {
-                let cell = position.move_text(Move(code));
-                self.ask(&mut process, &GtpCommand::new("play", &[color(side), &cell]))?;
-            }
-        }
+        set_up(&mut engine, position)?;
         let (HtpQuestion::WinningMoves(command) | HtpQuestion::Rates(command)) = &self.settings.question;
         let mut words = command.split_whitespace();
         let mut arguments: Vec<&str> = words.clone().skip(1).collect();
-        arguments.push(color(position.side_to_move()));
-        let answer =
-            self.ask(&mut process, &GtpCommand::new(words.next().unwrap_or_default(), &arguments))?;
+        arguments.push(color(position.rules(), position.side_to_move()));
+        let answer = engine.ask(&GtpCommand::new(words.next().unwrap_or_default(), &arguments))?;
         let verdict = self.read(position, &answer)?;
-        self.process = Some(process);
+        self.engine = Some(engine);
         Ok(verdict)
     }
 
@@ -149,11 +117,21 @@ impl HtpOracle {
     }
 }
 
-fn color(side: Side) -> &'static str {
-    match side {
-        Side::First => "black",
-        Side::Second => "white",
+/// Puts a position on the engine's board, stone by stone.
+///
+/// # Errors
+/// When the engine refuses or fails.
+pub fn set_up(engine: &mut GtpEngine, position: &Hex) -> Result<(), EngineError> {
+    engine.ask(&GtpCommand::new("boardsize", &[&position.size().to_string()]))?;
+    engine.ask(&GtpCommand::new("clear_board", &[]))?;
+    for code in 0..(position.size() * position.size()) as u16 {
+        let (row, column) = (usize::from(code) / position.size(), usize::from(code) % position.size());
+        if let Some(side) = position.cell(row, column) {
+            let cell = position.move_text(Move(code));
+            engine.ask(&GtpCommand::new("play", &[color(position.rules(), side), &cell]))?;
+        }
     }
+    Ok(())
 }
 
 impl Oracle for HtpOracle {

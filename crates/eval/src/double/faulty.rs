@@ -1,11 +1,12 @@
 //! Trouble on purpose: latency, failures, hallucinations, answers that never come.
 
-use crate::{EvalError, Evaluator, Replies, Request};
+use crate::{BestAction, EvalError, Evaluator, MoveValue, Replies, Request};
+use mavis_game::Position;
 use mavis_lang::Mistake;
 use rand::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -83,6 +84,21 @@ impl<E: Evaluator> Evaluator for Faulty<E> {
             });
             troubled.collect()
         })
+    }
+
+    /// A choice has the failures and hangs of a request, without its latency.
+    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+        let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
+        let (hangs, fails) =
+            (random.random_bool(self.faults.hangs), random.random_bool(self.faults.failures));
+        drop(random);
+        if hangs {
+            return Box::pin(std::future::pending());
+        }
+        if fails {
+            return Box::pin(std::future::ready(Err(EvalError::Failed("on purpose".to_owned()))));
+        }
+        self.inner.best_action(state, listed)
     }
 
     fn describe(&self) -> String {

@@ -1,8 +1,9 @@
 //! Answers in good form and against the rules, as a model that has learned them almost gives.
 
 use super::{mix, unit};
-use crate::{Evaluation, Evaluator, MoveValue, Replies, Reply, Request, Value, Verdict};
-use mavis_game::{Game as _, Move, Outcome};
+use crate::{BestAction, Evaluation, Evaluator, MoveValue, Replies, Reply, Request, Value, Verdict};
+use mavis_game::{Game as _, Move, Outcome, Position};
+use std::sync::Arc;
 
 /// How often a [`Mistaken`] errs: probabilities for each answer, decided by the request's key and the seed.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
@@ -66,6 +67,10 @@ impl<E: Evaluator> Evaluator for Mistaken<E> {
             let replies = replies.await;
             requests.iter().zip(replies).map(|(request, reply)| mistakes.spoil(request, reply)).collect()
         })
+    }
+
+    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+        self.inner.best_action(state, listed)
     }
 
     fn describe(&self) -> String {

@@ -1,8 +1,10 @@
 //! The seeded evaluator of golden trees.
 
 use super::{by_rules, mix, unit};
-use crate::{Evaluator, Replies, Request, Value, ready};
+use crate::{BestAction, Evaluator, MoveValue, Replies, Request, Value, ready};
+use mavis_game::{Game as _, Position};
 use mavis_lang::{Distribution, value::N_BUCKETS};
+use std::sync::Arc;
 
 /// Values that look random and depend on nothing but the position's key, the move and a seed.
 #[derive(Clone, Copy, Debug)]
@@ -30,9 +32,15 @@ impl Scripted {
 
 impl Evaluator for Scripted {
     fn evaluate(&self, requests: Vec<Request>) -> Replies {
-        use mavis_game::Game as _;
         let answer = |request| by_rules(request, |state, mv| self.value(state.key(), mv.0));
         ready(requests.iter().map(answer).collect())
+    }
+
+    /// A choice that has nothing to do with the values, so that tests can tell the two apart.
+    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+        let draw = |entry: &&MoveValue| mix(state.key() ^ u64::from(entry.mv.0), self.seed.wrapping_add(3));
+        let chosen = listed.iter().max_by_key(draw).map(|entry| entry.mv);
+        Box::pin(std::future::ready(Ok(chosen)))
     }
 
     fn describe(&self) -> String {

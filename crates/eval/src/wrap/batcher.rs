@@ -1,7 +1,8 @@
 //! Batches across searches: an actor collects single requests and asks for them together.
 
-use crate::{EvalError, Evaluator, Replies, Reply, Request};
-use std::{sync::Arc, time::Duration};
+use crate::{BestAction, EvalError, Evaluator, MoveValue, Replies, Reply, Request};
+use mavis_game::Position;
+use std::{fmt, sync::Arc, time::Duration};
 use tokio::{
     sync::{Semaphore, mpsc, oneshot},
     time::Instant,
@@ -25,10 +26,17 @@ impl Default for BatchLimits {
 }
 
 /// The stub: clones share the actor. Fails every request once the actor is gone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Batcher {
     sender: mpsc::UnboundedSender<Message>,
-    description: Arc<str>,
+    /// Asked directly for what is too rare for batches.
+    inner: Arc<dyn Evaluator>,
+}
+
+impl fmt::Debug for Batcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Batcher").field(&self.describe()).finish()
+    }
 }
 
 /// The actor; give [`BatcherActor::run`] to a task. It ends when every stub is dropped.
@@ -48,8 +56,8 @@ struct Message {
 /// Makes a stub and its actor.
 pub fn batcher<E: Evaluator + 'static>(inner: E, limits: BatchLimits) -> (Batcher, BatcherActor<E>) {
     let (sender, receiver) = mpsc::unbounded_channel();
-    let description = format!("{}, batched", inner.describe()).into();
-    (Batcher { sender, description }, BatcherActor { inner: Arc::new(inner), limits, receiver })
+    let inner = Arc::new(inner);
+    (Batcher { sender, inner: inner.clone() }, BatcherActor { inner, limits, receiver })
 }
 
 impl Evaluator for Batcher {
@@ -73,8 +81,12 @@ impl Evaluator for Batcher {
         })
     }
 
+    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+        self.inner.best_action(state, listed)
+    }
+
     fn describe(&self) -> String {
-        self.description.to_string()
+        format!("{}, batched", self.inner.describe())
     }
 }
 

@@ -1,6 +1,6 @@
 //! A bounded cache by request key.
 
-use crate::{Evaluation, Evaluator, Replies, Request, Verdict};
+use crate::{BestAction, Evaluation, Evaluator, MoveValue, Replies, Request, Verdict};
 use mavis_game::{Game as _, Position};
 use std::{
     collections::HashMap,
@@ -160,6 +160,10 @@ impl<E: Evaluator> Evaluator for Cache<E> {
                 .map(|known| known.map_or_else(|| replies.next().unwrap_or_else(failed), Ok))
                 .collect()
         })
+    }
+
+    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+        self.inner.best_action(state, listed)
     }
 
     fn describe(&self) -> String {

@@ -1,7 +1,7 @@
 //! Asks two evaluators, answers with the first, counts where they differ.
 
-use crate::{Evaluation, Evaluator, MoveValue, Replies, Reply, Request, Verdict};
-use mavis_game::Move;
+use crate::{BestAction, Evaluation, Evaluator, MoveValue, Replies, Reply, Request, Verdict};
+use mavis_game::{Move, Position};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Two evaluators behind one face; clones share the counts.
@@ -106,6 +106,10 @@ impl<A: Evaluator, B: Evaluator> Evaluator for Compare<A, B> {
             drop(agreement);
             first
         })
+    }
+
+    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+        self.first.best_action(state, listed)
     }
 
     fn describe(&self) -> String {

@@ -1,6 +1,7 @@
 //! Keeps what was asked and answered.
 
-use crate::{Evaluator, Replies, Reply, Request};
+use crate::{BestAction, Evaluator, MoveValue, Replies, Reply, Request};
+use mavis_game::Position;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One request with its reply.
@@ -74,6 +75,10 @@ impl<E: Evaluator> Evaluator for Recorder<E> {
             drop(log);
             replies
         })
+    }
+
+    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+        self.inner.best_action(state, listed)
     }
 
     fn describe(&self) -> String {

@@ -44,6 +44,13 @@ impl Answerer {
         replies.unwrap_or_else(|error| vec![Err(EvalError::Failed(error.to_string())); requests.len()])
     }
 
+    /// The model's choice among listed moves, with their list as context.
+    pub(super) fn best(&mut self, state: &Position, listed: &[MoveValue]) -> Result<Option<Move>, EvalError> {
+        let question = Question::at(state.clone(), Commands::top_all_best(state.rules()));
+        let listed: Vec<_> = listed.iter().map(|entry| (entry.mv, entry.value.bucket())).collect();
+        self.decoder.best_action(&question, &listed).map_err(|error| EvalError::Failed(error.to_string()))
+    }
+
     fn by_rules(&mut self, requests: &[&Request]) -> Result<Vec<Reply>, ModelError> {
         let states: Vec<Option<Arc<Position>>> = requests.iter().map(|request| request.by_rules()).collect();
         // What is over, or cannot be, needs no network.

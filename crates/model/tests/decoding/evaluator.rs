@@ -83,6 +83,20 @@ fn the_model_alone_tracks_lists_and_is_caught_when_it_makes_things_up() {
 }
 
 #[test]
+fn the_model_chooses_among_what_it_listed() {
+    let evaluator = embedded(WorldModel::Rules);
+    for position in known() {
+        let state = Arc::new(position);
+        let reply = runtime().block_on(evaluator.evaluate_one(Request::State(state.clone()))).unwrap();
+        let Verdict::Moves(listed) = reply.verdict else { panic!("known positions are not over") };
+        let chosen = runtime().block_on(evaluator.best_action(state.clone(), listed)).unwrap();
+        assert!(state.is_legal(chosen.unwrap()));
+        let nothing = runtime().block_on(evaluator.best_action(state, Vec::new())).unwrap();
+        assert_eq!(nothing, None);
+    }
+}
+
+#[test]
 fn searches_share_batches_and_give_up_what_nobody_waits_for() {
     let evaluator = embedded(WorldModel::Rules);
     let recorder = Recorder::new(evaluator);

@@ -55,6 +55,25 @@ fn greedy_answers_equal_whole_passes_alone_and_in_batches() {
 }
 
 #[test]
+fn the_best_action_after_a_list_is_the_one_that_greedy_decoding_writes() {
+    for full_input in [false, true] {
+        let mut decoder = decoder(full_input);
+        let mut n_chosen = 0;
+        for request in known().into_iter().map(|position| Request::at(position, commands()[0])) {
+            let decoded = decoder.greedy(std::slice::from_ref(&request), &GreedySettings::default()).unwrap();
+            let Ok(answer) = decoded[0].answer(&request) else { continue };
+            let Some(best) = answer.best.filter(|best| answer.moves().iter().any(|(mv, _)| mv == best))
+            else {
+                continue;
+            };
+            assert_eq!(decoder.best_action(&request, answer.moves()).unwrap(), Some(best));
+            n_chosen += 1;
+        }
+        assert!(n_chosen >= 4, "the network writes whole answers: {n_chosen}");
+    }
+}
+
+#[test]
 fn every_listed_move_has_its_distribution_and_a_false_step_is_named() {
     let mut decoder = decoder(false);
     let mut n_whole = 0;
