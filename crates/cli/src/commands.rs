@@ -4,6 +4,7 @@ mod analyze;
 mod bench;
 mod data;
 mod eval;
+mod gtp;
 mod lang;
 mod league;
 mod model;
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     Model(model::Model),
     Bench(bench::Bench),
     Uci(uci::Uci),
+    Gtp(gtp::Gtp),
     Analyze(analyze::Analyze),
     #[command(subcommand)]
     League(league::League),
@@ -60,6 +62,7 @@ impl Command {
             Self::Model(command) => command.run(),
             Self::Bench(command) => command.run(),
             Self::Uci(command) => command.run(),
+            Self::Gtp(command) => command.run(),
             Self::Analyze(command) => command.run(),
             Self::League(command) => command.run(),
             Self::Eval(command) => command.run(),

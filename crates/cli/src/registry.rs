@@ -1,7 +1,9 @@
 //! Every player the binary knows.
 
 use crate::{bundled, human::Human};
-use mavis_play::{Kind, Registry, add_engines, add_models, add_mpc, add_oracles, add_predictors};
+use mavis_play::{
+    Kind, Registry, add_engines, add_models, add_mpc, add_oracles, add_predictors, add_scripted, add_servers,
+};
 use mavis_probs::add_probs;
 
 /// The registry with all kinds, the human included. Engines are found on the user's `PATH`.
@@ -11,8 +13,10 @@ pub(crate) fn players() -> Registry {
     add_oracles(&mut registry, search_path.clone());
     add_engines(&mut registry, search_path.clone());
     add_models(&mut registry, bundled::model);
+    add_servers(&mut registry, std::env::var("OPENAI_API_KEY").ok().filter(|key| !key.is_empty()));
     add_predictors(&mut registry, search_path);
     add_probs(&mut registry);
+    add_scripted(&mut registry);
     // Made of the players above, so it comes after them.
     add_mpc(&mut registry);
     registry.add(Kind {

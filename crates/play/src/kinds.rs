@@ -3,18 +3,21 @@
 mod model;
 mod mpc;
 mod predictor;
+mod remote;
 
 pub use model::{DefaultModel, add_models};
 pub use mpc::add_mpc;
 pub use predictor::add_predictors;
+pub use remote::add_servers;
 
 use crate::{
     BuildError, EngineSpec, GameOracle, Key, Kind, Options, OraclePlayer, Player, Registry, SearchPlayer,
-    players::{UciLimits, UciPlayer, UciSettings},
+    players::{GtpPlayer, GtpSettings, UciLimits, UciPlayer, UciSettings},
 };
-use mavis_eval::Cache;
+use mavis_eval::{Cache, Scripted};
+use mavis_model::evaluator::WorldModel;
 use mavis_oracle::{Effort, OracleEvaluator, engine, process::find_engine};
-use mavis_search::mcts::Settings;
+use mavis_search::mcts::{self, Settings};
 use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 /// Positions a search over an oracle remembers; a verdict takes some kilobytes at most.
@@ -63,7 +66,22 @@ pub fn add_oracles(registry: &mut Registry, search_path: Option<OsString>) {
     });
 }
 
-/// Adds `uci`, any chess engine in a child process.
+/// Adds `scripted-mcts`, a search over values that mean nothing: it needs no model, and tries out everything around one.
+pub fn add_scripted(registry: &mut Registry) {
+    registry.add(Kind {
+        name: "scripted-mcts",
+        help: "MCTS over made-up values, to try a GUI, a league or a clock without a model",
+        keys: search_keys().collect(),
+        open: false,
+        build: Box::new(|options, seed| {
+            let (settings, fixed) = search_settings(options, seed)?;
+            let name = search_name("scripted-mcts", &settings, seed);
+            Ok(Box::new(SearchPlayer::new(name, Arc::new(Scripted::new(seed)), settings, fixed)))
+        }),
+    });
+}
+
+/// Adds engines in child processes: `uci` for chess, `htp` for Hex, `gtp` for any game.
 pub fn add_engines(registry: &mut Registry, search_path: Option<OsString>) {
     registry.add(Kind {
         name: "uci",
@@ -80,8 +98,52 @@ pub fn add_engines(registry: &mut Registry, search_path: Option<OsString>) {
             Key::new("jitter", "share by which the nodes of each move vary at random, 0 to 1 (default 0)"),
         ],
         open: true,
-        build: Box::new(move |options, _| uci_player(options, &search_path)),
+        build: {
+            let path = search_path.clone();
+            Box::new(move |options, _| uci_player(options, &path))
+        },
     });
+    for (name, help) in [
+        ("htp", "a Hex engine that speaks HTP, such as mohex or wolve"),
+        ("gtp", "an engine of any game that speaks GTP, such as another mavis gtp"),
+    ] {
+        let path = search_path.clone();
+        registry.add(Kind {
+            name,
+            help,
+            keys: vec![
+                Key::new("argument", "the engine's program"),
+                Key::new("args", "arguments of the program, separated by spaces"),
+                Key::new("setup", "commands sent after the start, separated by semicolons"),
+                Key::new("patience", "milliseconds an answer may be overdue (default 5000)"),
+            ],
+            open: false,
+            build: Box::new(move |options, _| gtp_player(options, &path)),
+        });
+    }
+}
+
+fn gtp_player(options: &mut Options<'_>, path: &Option<OsString>) -> Result<Box<dyn Player>, BuildError> {
+    let kind = options.kind().to_owned();
+    let unavailable = |reason: String| BuildError::Unavailable { player: kind.clone(), reason };
+    let program: String =
+        options.argument()?.ok_or_else(|| unavailable(format!("expected {kind}:PROGRAM")))?;
+    let arguments: Option<String> = options.value("args")?;
+    let setup: Option<String> = options.value("setup")?;
+    let patience = Duration::from_millis(options.value("patience")?.unwrap_or(5000));
+    let split = |text: &Option<String>, at: &[char]| -> Vec<String> {
+        let parts = text.iter().flat_map(|text| text.split(at)).map(str::trim);
+        parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    };
+    let settings = GtpSettings {
+        program: find_engine(&program, path.as_deref()).map_err(|error| unavailable(error.to_string()))?,
+        arguments: split(&arguments, &[' ']),
+        preparation: split(&setup, &[';']),
+        patience,
+        hex_only: kind == "htp",
+    };
+    let player = GtpPlayer::start(settings).map_err(|error| unavailable(error.to_string()))?;
+    Ok(Box::new(player))
 }
 
 fn uci_player(options: &mut Options<'_>, path: &Option<OsString>) -> Result<Box<dyn Player>, BuildError> {
@@ -171,6 +233,14 @@ pub(crate) fn search_settings(options: &mut Options<'_>, seed: u64) -> Result<(S
         })?;
     }
     Ok((settings, fixed))
+}
+
+/// The world of an evaluator for a search.
+pub(crate) fn world_of(settings: &Settings) -> WorldModel {
+    match settings.world {
+        mcts::WorldModel::Rules => WorldModel::Rules,
+        mcts::WorldModel::Model => WorldModel::Model,
+    }
 }
 
 /// The player's name with what differs from the defaults, the seed aside.

@@ -26,17 +26,21 @@ mod player;
 mod players;
 pub mod referee;
 mod registry;
+pub mod remote;
 mod shared;
 mod spec;
 
 pub use analysis::{Analysis, MoveAnalysis};
 pub use clock::{Clock, TimeControl};
-pub use kinds::{DefaultModel, add_engines, add_models, add_mpc, add_oracles, add_predictors};
+pub use kinds::{
+    DefaultModel, add_engines, add_models, add_mpc, add_oracles, add_predictors, add_scripted, add_servers,
+};
 pub use player::{Choice, Limit, Player, PlayerError, Thought, Turn};
 pub use players::{
-    EngineSpec, Finisher, Fresh, GameOracle, GreedyPlayer, GreedyScoring, GreedySettings, Lookahead, Maker,
-    MpcPlayer, MpcSettings, OraclePlayer, PolicyChoice, Predicted, PredictorPlayer, PredictorPolicy,
-    RandomPlayer, RolloutPlayer, SearchPlayer, Steps, UciLimits, UciPlayer, UciSettings,
+    EngineSpec, Finisher, Fresh, GameOracle, GreedyPlayer, GreedyScoring, GreedySettings, GtpPlayer,
+    GtpSettings, Lookahead, Maker, MpcPlayer, MpcSettings, OraclePlayer, POSITION_COMMAND, PolicyChoice,
+    Predicted, PredictorPlayer, PredictorPolicy, RandomPlayer, RolloutPlayer, SearchPlayer, Steps, UciLimits,
+    UciPlayer, UciSettings,
 };
 pub use referee::{GameRecord, MoveRecord, Referee, Termination, Verdict};
 pub use registry::{Build, BuildError, Key, Kind, Registry};

@@ -3,6 +3,7 @@
 
 mod fresh;
 mod greedy;
+mod gtp;
 mod lookahead;
 mod mpc;
 mod oracle;
@@ -15,6 +16,7 @@ mod uci;
 
 pub use fresh::Fresh;
 pub use greedy::{GreedyPlayer, GreedyScoring, GreedySettings};
+pub use gtp::{GtpPlayer, GtpSettings, POSITION_COMMAND};
 pub use lookahead::Lookahead;
 pub use mpc::{Maker, MpcPlayer, MpcSettings, Steps};
 pub use oracle::{EngineSpec, GameOracle, OraclePlayer};

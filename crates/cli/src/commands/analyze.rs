@@ -1,4 +1,6 @@
-//! `mavis analyze`: what a player thinks of every move.
+//! `mavis analyze`: what a player thinks of every move of a position, or of every position of a game.
+
+mod game;
 
 use super::{answer, answer_json};
 use crate::{
@@ -6,23 +8,33 @@ use crate::{
     registry,
 };
 use clap::Args;
+use mavis_data::{import::Source, pgn::PgnReader};
 use mavis_game::{Game as _, Move, Position};
-use mavis_play::{Analysis, Limit, MoveAnalysis, PlayerSpec, Turn};
+use mavis_play::{Analysis, Limit, MoveAnalysis, Player, PlayerSpec, Turn};
 use mavis_search::Cancel;
 use serde::Serialize;
-use std::time::Duration;
+use std::{io::Read as _, path::PathBuf, time::Duration};
 
 /// Shows what a player thinks of every move of a position: values, visits, and the line it expects.
 ///
-/// Example: mavis analyze --game connect4 --moves 4 4 3 --player oracle
+/// With --pgn it writes evaluations into whole games instead, and marks the moves that gave something away.
+/// Examples: mavis analyze --game connect4 --moves 4 4 3 --player oracle;
+/// mavis analyze --pgn games.pgn --player uci:stockfish,nodes=50000 > analyzed.pgn
 #[derive(Args)]
 #[command(after_long_help = registry::help())]
 pub(crate) struct Analyze {
-    #[command(flatten)]
-    place: Place,
+    /// chess, chess960, connect4, hex (hex:size=13, hex:swap), othello or togyz
+    #[arg(long, required_unless_present = "pgn")]
+    game: Option<String>,
+    /// Position text (a FEN for chess); the start position if absent
+    #[arg(long)]
+    position: Option<String>,
     /// Moves to play first, in order
     #[arg(long, num_args = 1..)]
     moves: Vec<String>,
+    /// A file of games, compressed or not (- for stdin); they come out on stdout with evaluations
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["game", "position", "moves"])]
+    pgn: Option<PathBuf>,
     /// The player
     #[arg(long, default_value = "mcts")]
     player: String,
@@ -32,7 +44,7 @@ pub(crate) struct Analyze {
     /// Seconds to think; the player's own limits if absent
     #[arg(long)]
     movetime: Option<f64>,
-    /// One JSON object, with the distribution over values where the player has one
+    /// One JSON object, with the distribution over values where the player has one; with --pgn one a game
     #[arg(long)]
     json: bool,
 }
@@ -66,7 +78,23 @@ struct ShownMove {
 
 impl Analyze {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let start = self.place.position()?;
+        let spec: PlayerSpec = self.player.parse().or_bad_input()?;
+        let mut limit = Limit { lines: u32::MAX, ..Limit::default() };
+        if let Some(seconds) = self.movetime {
+            let time = Duration::try_from_secs_f64(seconds)
+                .map_err(|_| BadInput::new(format!("bad --movetime '{seconds}'")))?;
+            limit.time = Some(time);
+        }
+        let player = || registry::players().build(&spec, self.seed).or_bad_input();
+        match &self.pgn {
+            Some(path) => self.games(path, &mut *player()?, &Limit { lines: 1, ..limit }),
+            None => self.one_position(&mut *player()?, limit),
+        }
+    }
+
+    fn one_position(&self, player: &mut dyn Player, limit: Limit) -> anyhow::Result<()> {
+        let place = Place { game: self.game.clone().unwrap_or_default(), position: self.position.clone() };
+        let start = place.position()?;
         let mut position = start.clone();
         let mut moves = Vec::new();
         for text in &self.moves {
@@ -74,14 +102,6 @@ impl Analyze {
         }
         if position.outcome().is_some() {
             return Err(BadInput::new(format!("the game is over: {position}")).into());
-        }
-        let spec: PlayerSpec = self.player.parse().or_bad_input()?;
-        let mut player = registry::players().build(&spec, self.seed).or_bad_input()?;
-        let mut limit = Limit { lines: u32::MAX, ..Limit::default() };
-        if let Some(seconds) = self.movetime {
-            let time = Duration::try_from_secs_f64(seconds)
-                .map_err(|_| BadInput::new(format!("bad --movetime '{seconds}'")))?;
-            limit.time = Some(time);
         }
         player.new_game(position.rules());
         let analysis = player.analyze(&mut Turn {
@@ -94,6 +114,27 @@ impl Analyze {
         })?;
         let shown = Shown::new(&position, player.name(), &analysis);
         if self.json { answer_json(&shown) } else { answer(&shown.table()) }
+    }
+
+    /// Every game of a file, each written as soon as it is done.
+    fn games(&self, path: &std::path::Path, player: &mut dyn Player, limit: &Limit) -> anyhow::Result<()> {
+        let unreadable = |error| BadInput::new(format!("{}: {error}", path.display()));
+        let mut bytes = Vec::new();
+        Source::open(path).and_then(|mut source| source.read_to_end(&mut bytes)).map_err(unreadable)?;
+        let text = String::from_utf8_lossy(&bytes);
+        for (number, game) in PgnReader::new(&text).enumerate() {
+            let mut game = game.map_err(|error| BadInput::new(format!("{}: {error}", path.display())))?;
+            let moves = game::analyze(&mut game, player, limit)?;
+            if self.json {
+                answer_json(&serde_json::json!({
+                    "number": number + 1, "tags": game.tags.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+                    "moves": moves, "result": game.result,
+                }))?;
+            } else {
+                answer(&game.to_string())?;
+            }
+        }
+        Ok(())
     }
 }
 

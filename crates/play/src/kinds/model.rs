@@ -1,8 +1,9 @@
 //! Kinds of player over a MAV model.
 
-use super::{search_keys, search_name, search_settings};
+use super::{search_keys, search_name, search_settings, world_of};
 use crate::{
-    BuildError, GreedyPlayer, GreedySettings, Key, Kind, Options, Registry, SearchPlayer, SharedEvaluators,
+    BuildError, GreedyPlayer, GreedyScoring, GreedySettings, Key, Kind, Options, Registry, SearchPlayer,
+    SharedEvaluators,
 };
 use mavis_eval::{Cache, Evaluator};
 use mavis_model::{
@@ -11,7 +12,6 @@ use mavis_model::{
     evaluator::{Embedded, EmbeddedSettings, WorldModel},
 };
 use mavis_net::{Device, Precision};
-use mavis_search::mcts;
 use std::{path::Path, sync::Arc};
 
 /// Evaluations of a model that are remembered; one takes some ten kilobytes.
@@ -31,8 +31,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) {
         ]
     };
     let mut keys = model_keys();
-    keys.push(Key::new("scoring", "mean or max of the value distribution (default mean)"));
-    keys.push(Key::new("temperature", "0 plays the best move, more draws among the good ones (default 0)"));
+    keys.extend(greedy_keys());
     let evaluators = shared.clone();
     registry.add(Kind {
         name: "mav",
@@ -40,9 +39,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) {
         keys,
         open: false,
         build: Box::new(move |options, seed| {
-            let mut settings = GreedySettings::default();
-            settings.scoring = options.value("scoring")?.unwrap_or(settings.scoring);
-            settings.temperature = options.value("temperature")?.unwrap_or(settings.temperature);
+            let settings = greedy_settings(options)?;
             let evaluator = evaluator(options, &evaluators, default, WorldModel::Rules)?;
             Ok(Box::new(GreedyPlayer::new("mav".to_owned(), evaluator, settings, seed)))
         }),
@@ -56,15 +53,38 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) {
         open: false,
         build: Box::new(move |options, seed| {
             let (settings, fixed) = search_settings(options, seed)?;
-            let world = match settings.world {
-                mcts::WorldModel::Rules => WorldModel::Rules,
-                mcts::WorldModel::Model => WorldModel::Model,
-            };
-            let evaluator = evaluator(options, &shared, default, world)?;
+            let evaluator = evaluator(options, &shared, default, world_of(&settings))?;
             let name = search_name("mav-mcts", &settings, seed);
             Ok(Box::new(SearchPlayer::new(name, evaluator, settings, fixed)))
         }),
     });
+}
+
+/// The options of a player without search.
+pub(super) fn greedy_keys() -> [Key; 2] {
+    [
+        Key::new(
+            "scoring",
+            "mean or max of the value distribution, or best_action, the model's own choice (default mean; among won moves it is always asked)",
+        ),
+        Key::new("temperature", "0 plays the best move, more draws among the good ones (default 0)"),
+    ]
+}
+
+pub(super) fn greedy_settings(options: &mut Options<'_>) -> Result<GreedySettings, BuildError> {
+    let mut settings = GreedySettings::default();
+    settings.scoring = options.value("scoring")?.unwrap_or(settings.scoring);
+    settings.temperature = options.value("temperature")?.unwrap_or(settings.temperature);
+    let bad = |reason: &str| {
+        Err(BuildError::Unavailable { player: options.kind().to_owned(), reason: reason.to_owned() })
+    };
+    if !settings.temperature.is_finite() || settings.temperature < 0.0 {
+        return bad("temperature is a number from 0 up");
+    }
+    if settings.temperature > 0.0 && settings.scoring == GreedyScoring::BestAction {
+        return bad("temperature draws by value, so it goes with scoring=mean or scoring=max");
+    }
+    Ok(settings)
 }
 
 fn evaluator(

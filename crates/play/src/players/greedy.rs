@@ -1,22 +1,28 @@
 //! The move an evaluator likes best, without any search.
 
 use crate::{Analysis, Choice, MoveAnalysis, Player, PlayerError, Turn, runtime};
-use mavis_eval::{Evaluator, Request, Verdict};
+use mavis_eval::{Evaluator, MoveValue, Request, Verdict};
 use mavis_game::{Game as _, Rules};
 use mavis_lang::Scoring;
 use mavis_search::Stop;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::{
+    future::Future,
     str::FromStr,
     sync::Arc,
     time::{Duration, Instant},
 };
 
+/// Moves worth at least this are called won: there the values say no more which of them makes progress.
+const WON: f32 = 0.99;
+/// Values that lie so close together are one.
+const TIE: f32 = 0.01;
+
 /// How a greedy player chooses.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct GreedySettings {
-    /// What of a distribution counts.
+    /// What decides.
     pub scoring: GreedyScoring,
     /// 0 plays the best move; above, moves are drawn with weights `exp(value / temperature)`.
     pub temperature: f32,
@@ -24,27 +30,47 @@ pub struct GreedySettings {
 
 impl Default for GreedySettings {
     fn default() -> Self {
-        Self { scoring: GreedyScoring(Scoring::Mean), temperature: 0.0 }
+        Self { scoring: GreedyScoring::Mean, temperature: 0.0 }
     }
 }
 
-/// `mean` or `max`, as a player's option.
+/// What decides, as a player's option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct GreedyScoring(pub Scoring);
+pub enum GreedyScoring {
+    /// `mean`: the expectation of the value distribution.
+    Mean,
+    /// `max`: its mode.
+    Max,
+    /// `best_action`: the evaluator's own choice among the moves it lists.
+    BestAction,
+}
+
+impl GreedyScoring {
+    fn of_values(self) -> Scoring {
+        match self {
+            Self::Mean | Self::BestAction => Scoring::Mean,
+            Self::Max => Scoring::Max,
+        }
+    }
+}
 
 impl FromStr for GreedyScoring {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "mean" => Ok(Self(Scoring::Mean)),
-            "max" => Ok(Self(Scoring::Max)),
-            other => Err(format!("scoring is mean or max, not '{other}'")),
+            "mean" => Ok(Self::Mean),
+            "max" => Ok(Self::Max),
+            "best_action" => Ok(Self::BestAction),
+            other => Err(format!("scoring is mean, max or best_action, not '{other}'")),
         }
     }
 }
 
-/// Asks an evaluator once a move.
+/// Asks an evaluator once a move, and once more where values alone do not decide.
+///
+/// When several moves lie within 0.01 of the best one and above 0.99, the evaluator's own choice among them is played, so
+/// that a won game is brought home (paper 001's cure for aimless play).
 pub struct GreedyPlayer {
     name: String,
     evaluator: Arc<dyn Evaluator>,
@@ -77,6 +103,14 @@ impl GreedyPlayer {
     }
 }
 
+/// How many of the moves, sorted best first, are won and as good as each other; 0 if the best alone is.
+fn n_tied(moves: &[MoveAnalysis]) -> usize {
+    let value = |entry: &MoveAnalysis| entry.value.unwrap_or(0.0);
+    let best = moves.first().map_or(0.0, value);
+    let tied = moves.iter().take_while(|entry| value(entry) >= WON && value(entry) >= best - TIE).count();
+    if tied > 1 { tied } else { 0 }
+}
+
 impl Player for GreedyPlayer {
     fn name(&self) -> String {
         self.name.clone()
@@ -95,14 +129,10 @@ impl Player for GreedyPlayer {
     fn analyze(&mut self, turn: &mut Turn<'_>) -> Result<Analysis, PlayerError> {
         let deadline = turn.limit.deadline(Instant::now(), Duration::from_millis(2));
         let stop = Stop { deadline, cancel: turn.cancel.clone() };
-        let asked = self.evaluator.evaluate_one(Request::state(turn.position.clone()));
         let runtime = runtime().map_err(PlayerError::Failed)?;
-        let reply = runtime.block_on(async {
-            tokio::select! {
-                reply = asked => Some(reply),
-                () = stop.due() => None,
-            }
-        });
+        let state = Arc::new(turn.position.clone());
+        let asked = self.evaluator.evaluate_one(Request::State(state.clone()));
+        let reply = runtime.block_on(within(&stop, asked));
         let (listed, trouble) = match reply {
             Some(Ok(evaluation)) => match evaluation.verdict {
                 Verdict::Moves(moves) => (moves, None),
@@ -113,22 +143,37 @@ impl Player for GreedyPlayer {
             Some(Err(error)) => (Vec::new(), Some(error.to_string())),
             None => (Vec::new(), Some("no evaluation in time".to_owned())),
         };
-        let mut moves: Vec<MoveAnalysis> = listed
-            .into_iter()
-            .filter(|entry| turn.position.is_legal(entry.mv) && turn.limit.allows(entry.mv))
+        let legal: Vec<MoveValue> =
+            listed.into_iter().filter(|entry| turn.position.is_legal(entry.mv)).collect();
+        let mut moves: Vec<MoveAnalysis> = legal
+            .iter()
+            .filter(|entry| turn.limit.allows(entry.mv))
             .map(|entry| {
-                let value = entry.value.win_probability(self.settings.scoring.0);
+                let value = entry.value.win_probability(self.settings.scoring.of_values());
                 MoveAnalysis {
                     value: Some(value),
                     model_value: Some(value),
-                    distribution: entry.value.distribution,
+                    distribution: entry.value.distribution.clone(),
                     ..MoveAnalysis::plain(entry.mv)
                 }
             })
             .collect();
         // A stable sort: equals stay in the evaluator's order.
         moves.sort_by(|a, b| b.value.unwrap_or(0.0).total_cmp(&a.value.unwrap_or(0.0)));
-        let picked = self.pick(&moves);
+        let contenders = match self.settings.scoring {
+            _ if self.settings.temperature > 0.0 => 0,
+            GreedyScoring::BestAction => moves.len(),
+            GreedyScoring::Mean | GreedyScoring::Max => n_tied(&moves),
+        };
+        let chosen = if contenders > 1 {
+            let asked = self.evaluator.best_action(state, legal);
+            // Without a choice, in time or at all, the values decide.
+            runtime.block_on(within(&stop, asked)).and_then(Result::ok).flatten()
+        } else {
+            None
+        };
+        let among = |mv| moves[..contenders].iter().position(|entry| entry.mv == mv);
+        let picked = chosen.and_then(among).unwrap_or_else(|| self.pick(&moves));
         let ranked = moves.clone();
         if let Some(first) = moves.get_mut(..=picked) {
             first.rotate_right(1);
@@ -141,6 +186,14 @@ impl Player for GreedyPlayer {
         // The list stays in the order of values even if another move was drawn.
         analysis.moves = ranked;
         Ok(analysis)
+    }
+}
+
+/// The answer, or `None` if the stop comes first.
+async fn within<T>(stop: &Stop, asked: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        answer = asked => Some(answer),
+        () = stop.due() => None,
     }
 }
 
@@ -190,9 +243,51 @@ mod tests {
         let values: Vec<f32> = mean.moves.iter().filter_map(|entry| entry.value).collect();
         assert!(values.len() == 4 && values.is_sorted_by(|a, b| a >= b), "{values:?}");
         assert_eq!(mean.choice.mv, mean.moves[0].mv);
-        let by_mode = GreedySettings { scoring: GreedyScoring(Scoring::Max), ..GreedySettings::default() };
+        let by_mode = GreedySettings { scoring: GreedyScoring::Max, ..GreedySettings::default() };
         let max = analyze(Scripted::new(4), by_mode, 0);
         assert_ne!(max.moves[0].value, mean.moves[0].value);
+    }
+
+    /// Values by move of Othello's four first moves; the choice is always the last that is listed.
+    struct Values([f32; 4]);
+
+    impl Evaluator for Values {
+        fn evaluate(&self, requests: Vec<Request>) -> mavis_eval::Replies {
+            let evaluation = |request: &Request| {
+                let state = request.by_rules().unwrap();
+                let moves = state.legal_moves().into_iter().zip(self.0);
+                let moves =
+                    moves.map(|(mv, value)| MoveValue { mv, value: mavis_eval::Value::certain(value) });
+                let verdict = Verdict::Moves(moves.collect());
+                Ok(mavis_eval::Evaluation { state, verdict })
+            };
+            mavis_eval::ready(requests.iter().map(evaluation).collect())
+        }
+
+        fn best_action(&self, _: Arc<Position>, listed: Vec<MoveValue>) -> mavis_eval::BestAction {
+            Box::pin(std::future::ready(Ok(listed.last().map(|entry| entry.mv))))
+        }
+
+        fn describe(&self) -> String {
+            "values".to_owned()
+        }
+    }
+
+    #[test]
+    fn the_evaluator_chooses_among_won_moves_or_always_if_asked_to() {
+        let legal = Position::start(Rules::Othello).legal_moves();
+        let check = |values, scoring, expected: usize| {
+            let settings = GreedySettings { scoring, ..GreedySettings::default() };
+            let analysis = analyze(Values(values), settings, 0);
+            assert_eq!(analysis.choice.mv, legal[expected], "{values:?} {scoring:?}");
+        };
+        // The last is tied with the first; it is not when it is worse, and nobody asks where nothing is won.
+        check([0.999, 0.4, 0.3, 0.995], GreedyScoring::Mean, 3);
+        check([0.999, 0.4, 0.3, 0.95], GreedyScoring::Mean, 0);
+        check([0.999, 0.995, 0.3, 0.98], GreedyScoring::Max, 0);
+        check([0.5, 0.4, 0.3, 0.495], GreedyScoring::Mean, 0);
+        check([0.5, 0.4, 0.3, 0.2], GreedyScoring::BestAction, 3);
+        check([1.0, 1.0, 1.0, 1.0], GreedyScoring::Mean, 3);
     }
 
     #[test]

@@ -1,0 +1,55 @@
+//! `mavis gtp`: any player as an engine that speaks GTP, or HTP for Hex.
+
+mod board;
+mod clock;
+mod session;
+
+use crate::input::OrBadInput;
+use clap::Args;
+use mavis_game::Rules;
+use mavis_play::PlayerSpec;
+use session::Session;
+use std::io::{BufRead, Write};
+
+/// Speaks GTP version 2 on stdin and stdout, HTP for Hex, so that other programs play with any player.
+///
+/// White moves first in chess, Black in every other game. Example: mavis gtp --game hex:size=7 --player mcts:sims=20000
+#[derive(Args)]
+#[command(after_long_help = crate::registry::help())]
+pub(crate) struct Gtp {
+    /// chess, chess960, connect4, hex (hex:size=13, hex:swap), othello or togyz
+    #[arg(long)]
+    game: String,
+    /// The player
+    #[arg(long, default_value = "mcts")]
+    player: String,
+    /// Makes the player's moves repeat exactly, where its limits do not depend on time
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+}
+
+impl Gtp {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let rules: Rules = self.game.parse().or_bad_input()?;
+        let spec: PlayerSpec = self.player.parse().or_bad_input()?;
+        let mut session = Session::start(rules, &spec, self.seed)?;
+        let mut input = std::io::stdin().lock();
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            // A line need not be text; a controller that is gone has no more of them.
+            if input.read_until(b'\n', &mut line)? == 0 {
+                return Ok(());
+            }
+            if let Some(response) = session.hear(&String::from_utf8_lossy(&line)) {
+                let mut output = std::io::stdout().lock();
+                // The response brings its own end, an empty line.
+                output.write_all(response.to_string().as_bytes())?;
+                output.flush()?;
+            }
+            if session.is_over() {
+                return Ok(());
+            }
+        }
+    }
+}

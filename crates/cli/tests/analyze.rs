@@ -1,0 +1,98 @@
+//! The real binary analyzes positions and whole games.
+#![allow(clippy::unwrap_used, reason = "a panic in a test is the failure we want to see")]
+
+use std::{fs, path::Path, process::Command};
+
+fn mavis(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_mavis"))
+        .args(arguments)
+        .env("PATH", mavis_testkit::engine_path())
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+fn analyze(pgn: &str, player: &str, more: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("games.pgn"), pgn).unwrap();
+    let mut arguments = vec!["analyze", "--pgn", "games.pgn", "--player", player];
+    arguments.extend(more);
+    let (code, output, errors) = mavis(folder.path(), &arguments);
+    assert_eq!(code, 0, "{errors}");
+    output
+}
+
+#[test]
+fn a_blunder_of_chess_is_marked_and_comments_stay() {
+    let pgn = "[Event \"A trap\"]\n[White \"a\"]\n\n1. e4 e5 {book} 2. Nf3 Nc6 3. Bc4 Nd4 {[%eval 0.1] greedy} 4. Nxe5 Qg5 \
+               5. Nxf7 $2 Qxg2 6. Rf1 Qxe4+ 7. Be2 Nf3# 0-1\n";
+    let output = analyze(pgn, "uci:stockfish,nodes=20000", &[]);
+    let text = output.replace('\n', " ");
+    assert!(text.starts_with("[Event \"A trap\"] [White \"a\"] [Annotator \"Mavis (Stockfish"), "{output}");
+    assert!(text.contains("book} 2. Nf3"), "{output}");
+    assert!(text.contains("7. Be2 $6 {[%eval #-1] Inaccuracy: Qe2 was better by"), "{output}");
+    assert!(text.contains("7... Nf3# 0-1"), "{output}");
+    assert!(text.contains("greedy}") && !text.contains("%eval 0.1]"), "{output}");
+    assert!(text.contains("5. Nxf7 $2 {[%eval -"), "the glyph of the file stays alone: {output}");
+    assert!(text.contains("Blunder: Bxf7+ was better by"), "{output}");
+    assert!(output.lines().all(|line| line.len() < 80), "{output}");
+    // What comes out goes in again and comes out the same.
+    assert_eq!(analyze(&output, "uci:stockfish,nodes=20000", &[]), output);
+}
+
+#[test]
+fn every_variant_is_analyzed() {
+    for (variant, moves, fen) in [
+        ("connect4", "1. 4 4 2. 3 1 3. 5 1 4. 2 1-0", None),
+        ("othello", "1. d3 c3 2. c4 c5 *", None),
+        ("togyz", "1. 5 5 2. 3 1 *", None),
+        ("hex:size=4", "1. b2 c3 2. b3 *", None),
+        (
+            "Chess960",
+            "9. Nf3 Ne7 *",
+            Some("bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9"),
+        ),
+    ] {
+        let fen = fen.map(|fen| format!("[FEN \"{fen}\"]\n")).unwrap_or_default();
+        let output = analyze(&format!("[Variant \"{variant}\"]\n{fen}\n{moves}\n"), "mcts:sims=200", &[]);
+        let n_moves = moves.split(' ').filter(|word| !word.ends_with('.')).count() - 1;
+        let finished = usize::from(moves.ends_with("1-0"));
+        let n_evaluations = output.matches("[%value").count() + output.matches("[%eval").count();
+        assert_eq!(n_evaluations, n_moves - finished, "{output}");
+    }
+}
+
+#[test]
+fn connect_four_by_the_solver_names_the_losing_move_and_speaks_json() {
+    let start = "......./o....../o..x.x./xo.oxox/xxoxxxo/oooxxoo x";
+    let pgn = format!("[Variant \"connect4\"]\n[FEN \"{start}\"]\n\n13. 2 5 0-1\n");
+    let output = analyze(&pgn, "oracle", &["--json"]);
+    let game: serde_json::Value = serde_json::from_str(&output).unwrap();
+    let made = &game["moves"][0];
+    assert_eq!((made["move"].as_str(), made["best"].as_str()), (Some("2"), Some("5")), "{output}");
+    assert_eq!((made["loss"].as_f64(), made["swing"].as_str()), (Some(1.0), Some("Blunder")), "{output}");
+    assert_eq!((game["moves"][1]["value"].as_f64(), game["result"].as_str()), (Some(0.0), Some("0-1")));
+    let text = analyze(&pgn, "oracle", &[]);
+    assert!(text.contains("13. 2 $4 {[%value 0.000] Blunder: 5 was better by 100 %} 13... 5 0-1"), "{text}");
+}
+
+#[test]
+fn bad_input_is_one_line_and_code_2() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("bad.pgn"), "1. e4 e5\n2. Ke3 *\n").unwrap();
+    for (arguments, part) in [
+        (&["analyze", "--pgn", "bad.pgn"][..], "bad.pgn: game 1, line 2: illegal move"),
+        (&["analyze", "--pgn", "none.pgn"], "none.pgn"),
+        (&["analyze", "--game", "connect4", "--moves", "9"], "9"),
+        (&["analyze", "--game", "chess", "--position", "8/8 w"], "bad chess position"),
+    ] {
+        let (code, output, errors) = mavis(folder.path(), arguments);
+        assert_eq!((code, output.as_str()), (2, ""), "{errors}");
+        assert!(errors.contains(part) && errors.lines().count() == 1, "{errors}");
+    }
+    let (code, _, errors) = mavis(folder.path(), &["analyze"]);
+    assert_eq!(code, 2);
+    assert!(errors.contains("--game"), "{errors}");
+}
