@@ -149,7 +149,7 @@ fn a_few_rounds_beat_the_random_player() {
 #[ignore = "five minutes on two cores"]
 fn five_minutes_pass_the_two_ply_lookahead() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings { rounds: 30, ..preset("small", Rules::Connect4).unwrap() };
+    let settings = Settings { rounds: 20, ..preset("small", Rules::Connect4).unwrap() };
     run(&settings, folder.path(), u32::MAX).unwrap();
     let rated = evaluations(folder.path());
     let last = &rated[rated.len() - 1];
