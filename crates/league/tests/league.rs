@@ -370,7 +370,7 @@ fn tablebases_end_games_that_they_cover() {
         // Queen and rook are in no table here: that game goes on until one of them is gone, or to its end.
         if game.pair > 0 {
             assert_eq!((game.moves.len(), game.end.by), (1, EndKind::Adjudication), "{game:?}");
-            assert!(game.end.reason.starts_with("syzygy: "), "{game:?}");
+            assert!(game.end.reason.contains("syzygy: "), "{game:?}");
         } else {
             assert!(game.moves.len() > 1, "{game:?}");
         }
