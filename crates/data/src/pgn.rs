@@ -209,7 +209,7 @@ mod tests {
     fn notes_survive_and_spelling_is_unified() {
         check(
             "[Event \"a \\\"b\\\"\"]\n\n{before} 1.e4! {good {so} 1... e5?? $10 (1... c5 {Sicilian (open)} 2. Nf3) ; rest\n2. Nf3 *\n",
-            "[Event \"a \\\"b\\\"\"]\n\n{before} 1. e4 $1 {good |so} 1... e5 $4 $10 (1... c5 {Sicilian (open)} 2. Nf3) {rest}\n2. Nf3 *\n\n",
+            "[Event \"a \\\"b\\\"\"]\n\n{before} 1. e4 $1 {good |so} 1... e5 $4 $10 (1... c5 {Sicilian (open)} 2. Nf3)\n{rest} 2. Nf3 *\n\n",
         );
     }
 

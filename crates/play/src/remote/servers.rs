@@ -206,7 +206,8 @@ impl Server {
         if let Some(query) = query {
             full = format!("{full}?{query}");
         }
-        let uri: Uri = full.parse().map_err(|error: hyper::http::uri::InvalidUri| bad(error.to_string()))?;
+        let expected = |_| bad("expected http://HOST:PORT".into());
+        let uri: Uri = full.parse().map_err(|error: hyper::http::uri::InvalidUri| expected(error))?;
         match uri.scheme_str() {
             Some("http") if uri.host().is_some_and(|host| !host.is_empty()) => {}
             Some("https") => return Err(bad("https is not spoken here; use a tunnel to the server".into())),
