@@ -4,7 +4,7 @@ use crate::annotated::{rules_of_pair, stem};
 use crate::input::BadInput;
 use mavis_data::import::Source;
 use mavis_data::table::table_kind;
-use mavis_data::wire::{AnnotationRow, HasPosition, PositionRow};
+use mavis_data::wire::{AnnotationRow, HasPlace, PositionRow};
 use mavis_data::{TableError, TableReader};
 use mavis_league::metrics::{Puzzle, read_puzzles};
 use std::io::BufRead;
@@ -55,10 +55,11 @@ pub(crate) fn for_each(path: &Path, take: &mut dyn FnMut(&str, &str)) -> Result<
     Ok(())
 }
 
-fn rows<R: HasPosition>(path: &Path, take: &mut dyn FnMut(&str, &str)) -> Result<(), BadInput> {
+fn rows<R: HasPlace>(path: &Path, take: &mut dyn FnMut(&str, &str)) -> Result<(), BadInput> {
     for row in TableReader::<R>::open(&[path]).map_err(table_fault)? {
         let row = row.map_err(table_fault)?;
-        take(row.game(), row.position());
+        let place = row.place();
+        take(&place.game, &place.position);
     }
     Ok(())
 }

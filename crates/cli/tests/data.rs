@@ -29,7 +29,11 @@ fn children(process: u32) -> Vec<u32> {
 }
 
 fn kill(process: u32) {
-    assert!(Command::new("kill").args(["-9", &process.to_string()]).status().unwrap().success());
+    signal("-9", process);
+}
+
+fn signal(number: &str, process: u32) {
+    assert!(Command::new("kill").args([number, &process.to_string()]).status().unwrap().success());
 }
 
 /// Annotates `n` positions undisturbed, then again with an engine killed after one shard and the program after two, and resumed.
@@ -91,14 +95,40 @@ fn repeats(done: &str) -> u64 {
 }
 
 #[test]
-fn annotation_survives_killed_engines_and_a_killed_program() {
-    annotate_disturbed(60, 5_000, 8);
+fn annotation_of_500_positions_survives_a_killed_engine_and_a_killed_program() {
+    annotate_disturbed(500, 5_000, 40);
 }
 
+/// Ctrl-C finishes the positions in hand and keeps the shard in work; what was judged is not asked again.
 #[test]
-#[ignore = "a minute or more of Stockfish; the small one above runs the same code"]
-fn annotation_of_500_positions_survives_being_killed() {
-    annotate_disturbed(500, 5_000, 40);
+fn a_stopped_annotation_keeps_the_shard_in_work() {
+    let mavis = program();
+    let folder = mavis.folder();
+    sample(folder, "tcec_standard_sample.pgn");
+    mavis.run("data import tcec_standard_sample.pgn --out all.parquet");
+    mavis.run("data sample all.parquet -n 400 --seed 5 --out some.parquet");
+    let annotate = |out: &str| {
+        format!("data annotate some.parquet --oracle stockfish:nodes=5000 --jobs 2 --json --out {out}")
+    };
+    let mut child = mavis.command(&annotate("stopped")).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    lines.find(|line| line.contains("\"event\":\"progress\"")).unwrap();
+    signal("-INT", child.id());
+    let last: serde_json::Value = serde_json::from_str(&lines.last().unwrap()).unwrap();
+    child.wait().unwrap();
+    let n_left = last["left"].as_u64().unwrap();
+    assert!(last["event"] == "stopped" && n_left > 0, "{last}");
+    let n_total = 400 - last["repeats"].as_u64().unwrap();
+    let again = mavis.stdout(&annotate("stopped"));
+    let first: serde_json::Value = serde_json::from_str(again.lines().next().unwrap()).unwrap();
+    // The first line of the second run counts what the first run kept.
+    assert!(first["done"].as_u64().unwrap() > n_total - n_left, "{first} after {last}");
+    mavis.run(&annotate("calm"));
+    let [calm, stopped] = ["calm", "stopped"].map(|out| folder.join(out).join("shard-000000.parquet"));
+    assert_eq!(fs::read(calm).unwrap(), fs::read(stopped).unwrap());
+    let left: Vec<_> =
+        fs::read_dir(folder.join("stopped")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "the shard and the manifest: {left:?}");
 }
 
 #[test]

@@ -40,12 +40,12 @@ fn read_records(criterion: &mut Criterion) {
     let (mut fens, mut values) = (String::new(), Vec::new());
     for row in TableReader::<PositionRow>::open(&[&positions]).unwrap() {
         let row = row.unwrap();
-        let position = PositionReader::default().position(&row.game, &row.position).unwrap();
+        let position = PositionReader::default().position(&row.place.game, &row.place.position).unwrap();
         let legal = position.legal_moves();
-        if row.game != "chess" || legal.is_empty() {
+        if row.place.game != "chess" || legal.is_empty() {
             continue;
         }
-        fens.push_str(&format!("{}\n", row.position));
+        fens.push_str(&format!("{}\n", row.place.position));
         values.extend([legal.len() as u8, 0]);
         values.extend(std::iter::repeat_n(127, legal.len()));
         let moves = legal.iter().map(|mv| MoveRow {
@@ -56,10 +56,7 @@ fn read_records(criterion: &mut Criterion) {
         });
         let moves: Vec<MoveRow> = moves.collect();
         let row = AnnotationRow {
-            game: row.game,
-            position: row.position,
-            game_id: row.game_id,
-            ply: row.ply,
+            place: row.place,
             best: moves.first().map(|row| row.mv),
             value: Some(0.5),
             moves,

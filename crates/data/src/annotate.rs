@@ -1,15 +1,16 @@
 //! Positions in, an oracle's value for every legal move out.
 
 use crate::duplicates::RowSet;
-use crate::job::{Job, JobError, JobEvent, Meter, SetAside, Shard, ordered};
+use crate::job::{Job, JobError, JobEvent, Journal, Kept, Meter, SetAside, Shard, ordered};
 use crate::table::{TableReader, TableWriter, n_rows, table_files};
 use crate::unique::repeats;
-use crate::wire::{AnnotationRow, MoveRow, MoveText, OracleName, PositionRow, ScoreUnit};
+use crate::wire::{AnnotationRow, MoveRow, MoveText, OracleName, Place, PositionRow, ScoreUnit};
 use mavis_game::{Game, Position};
 use mavis_oracle::{Identity, Oracle, Score, Verdict};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Positions a thread takes at once.
 const CHUNK: usize = 8;
@@ -21,8 +22,10 @@ pub struct AnnotateSettings {
     pub positions: Vec<PathBuf>,
     /// The job's folder, which becomes the table of annotations.
     pub out: PathBuf,
-    /// Positions a shard; a stop loses at most those of one.
+    /// Positions a shard.
     pub shard_size: u64,
+    /// Raised to end the work: positions in hand are finished and kept, no further one is begun.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// What an annotation did, earlier runs included.
@@ -34,6 +37,8 @@ pub struct Annotated {
     pub n_aside: u64,
     /// Positions that stood in the input more than once and were asked about once.
     pub n_repeats: u64,
+    /// Positions still to do, when it was stopped.
+    pub n_left: u64,
 }
 
 /// Asks the oracles about every position once, one oracle a thread, and writes shards of annotations in the order of the input. All
@@ -57,13 +62,14 @@ pub fn annotate(
     let n_shards = n_total.div_ceil(shard_size);
     let mut job =
         Job::open(&settings.out, "annotate", job_settings(settings, &identity, n_input)?, n_shards)?;
-    let n_before = job.manifest().done.values().map(|shard| shard.n_items).sum();
-    let mut meter = Meter::new(n_total, n_before);
-    let work = Work::new(settings, &repeats, &job, shard_size)?;
-    let mut sheet = Sheet::default();
+    let in_work = (0..n_shards).find(|&shard| !job.is_done(shard)).unwrap_or(n_shards);
+    let mut sheet = Sheet::resume(&job, in_work)?;
+    let n_complete: u64 = job.manifest().done.values().map(|shard| shard.n_items).sum();
+    let mut meter = Meter::new(n_total, n_complete + sheet.kept.n_items);
+    let work = Work::new(settings, &repeats, &job, (in_work, sheet.kept.n_items))?;
     ordered(
         oracles,
-        work,
+        work.take_while(|_| !settings.stop.load(Ordering::Relaxed)),
         |oracle_here, chunk: Result<Chunk, JobError>| {
             chunk.map(|chunk| judge(&mut **oracle_here, &oracle, chunk))
         },
@@ -75,10 +81,13 @@ pub fn annotate(
             Ok::<(), JobError>(())
         },
     )?;
+    sheet.journal.keep()?;
     let shards = job.manifest().done.values();
     let n_aside = shards.clone().map(|shard| shard.aside.len() as u64).sum();
+    let n_done: u64 = shards.clone().map(|shard| shard.n_items).sum();
     let n_rows = shards.flat_map(|shard| shard.files.values()).sum();
-    Ok(Annotated { n_rows, n_aside, n_repeats: repeats.len() })
+    let n_left = n_total - n_done - sheet.kept.n_items;
+    Ok(Annotated { n_rows, n_aside, n_repeats: repeats.len(), n_left })
 }
 
 /// What the table depends on. Paths may move, so the input is known by the names and rows of its files.
@@ -116,6 +125,8 @@ struct Work<'a> {
     rows: std::iter::Zip<std::ops::RangeFrom<u64>, TableReader<PositionRow>>,
     repeats: &'a RowSet,
     done: Vec<u64>,
+    /// The shard in work, and how many of its items an earlier run has kept.
+    kept: (u64, u64),
     shard_size: u64,
     /// Unique positions seen so far.
     n_seen: u64,
@@ -127,13 +138,14 @@ impl<'a> Work<'a> {
         settings: &AnnotateSettings,
         repeats: &'a RowSet,
         job: &Job,
-        shard_size: u64,
+        kept: (u64, u64),
     ) -> Result<Self, JobError> {
         Ok(Self {
             rows: (0..).zip(TableReader::open(&settings.positions)?),
             repeats,
             done: job.manifest().done.keys().copied().collect(),
-            shard_size,
+            kept,
+            shard_size: settings.shard_size.max(1),
             n_seen: 0,
             n_total: n_rows(&settings.positions)? - repeats.len(),
         })
@@ -154,10 +166,11 @@ impl Iterator for Work<'_> {
             if self.repeats.contains(idx) {
                 continue;
             }
-            let shard = self.n_seen / self.shard_size;
+            let (shard, place) = (self.n_seen / self.shard_size, self.n_seen % self.shard_size);
             self.n_seen += 1;
             let last = self.n_seen.is_multiple_of(self.shard_size) || self.n_seen == self.n_total;
-            if self.done.binary_search(&shard).is_ok() {
+            let is_kept = shard == self.kept.0 && place < self.kept.1;
+            if is_kept || self.done.binary_search(&shard).is_ok() {
                 continue;
             }
             rows.push(row);
@@ -178,15 +191,15 @@ struct Judged {
 fn judge(oracle: &mut dyn Oracle, name: &Arc<OracleName>, chunk: Chunk) -> Judged {
     let mut reader = crate::PositionReader::default();
     let rows = chunk.rows.into_iter().map(|row| {
-        let aside = |reason: String| SetAside { position: row.position.clone(), reason };
-        let position = reader.position(&row.game, &row.position).map_err(aside)?;
+        let aside = |reason: String| SetAside { position: row.place.position.clone(), reason };
+        let position = reader.position(&row.place.game, &row.place.position).map_err(aside)?;
         // A finished game needs no oracle: there is nothing to judge.
         let verdict = if position.n_legal_moves() == 0 {
             Verdict { moves: Vec::new() }
         } else {
             oracle.evaluate(&position).map_err(|error| aside(error.to_string()))?
         };
-        annotation(&position, &verdict, row.game_id.clone(), name).map_err(aside)
+        annotation(&position, &verdict, row.place.game_id.clone(), name).map_err(aside)
     });
     Judged { shard: chunk.shard, last: chunk.last, rows: rows.collect() }
 }
@@ -213,10 +226,7 @@ pub(crate) fn annotation(
         });
     }
     Ok(AnnotationRow {
-        game: position.rules().to_string(),
-        position: position.to_string(),
-        game_id,
-        ply: position.ply(),
+        place: Place::of(position, game_id),
         best: moves.first().map(|row| row.mv),
         value: moves.first().and_then(|row| row.win_probability),
         moves,
@@ -244,14 +254,23 @@ pub(crate) fn oracle_name(identity: &Identity) -> Arc<OracleName> {
 }
 
 /// The shard being filled.
-#[derive(Default)]
 struct Sheet {
+    /// `None` before the first row.
     table: Option<TableWriter<AnnotationRow>>,
-    aside: Vec<SetAside>,
-    n_items: u64,
+    journal: Journal<AnnotationRow>,
+    /// What it holds beside rows.
+    kept: Kept,
 }
 
 impl Sheet {
+    /// Goes on with what an earlier run has kept of a shard.
+    fn resume(job: &Job, shard: u64) -> Result<Self, JobError> {
+        let mut table = None;
+        let (journal, kept) =
+            Journal::open(job.folder(), shard, |row| Ok(opened(&mut table, job, shard)?.write(&row)?))?;
+        Ok(Self { table, journal, kept })
+    }
+
     fn take(
         &mut self,
         chunk: Judged,
@@ -259,31 +278,49 @@ impl Sheet {
         full_size: u64,
         watch: &mut impl FnMut(JobEvent<'_>),
     ) -> Result<(), JobError> {
-        let name = format!("shard-{:06}.parquet", chunk.shard);
-        let table = match &mut self.table {
-            Some(table) => table,
-            None => self.table.insert(TableWriter::create(&job.folder().join(&name))?),
-        };
+        let table = opened(&mut self.table, job, chunk.shard)?;
         for row in chunk.rows {
-            self.n_items += 1;
+            self.kept.n_items += 1;
+            if !chunk.last {
+                self.journal.take(chunk.shard, &row)?;
+            }
             match row {
                 Ok(row) => table.write(&row)?,
-                Err(aside) => self.aside.push(aside),
+                Err(aside) => self.kept.aside.push(aside),
             }
         }
         if !chunk.last {
             return Ok(());
         }
-        if self.aside.len() as u64 == self.n_items
-            && self.n_items >= full_size.min(20)
-            && let Some(first) = self.aside.first()
+        let Kept { n_items, aside } = std::mem::take(&mut self.kept);
+        if aside.len() as u64 == n_items
+            && n_items >= full_size.min(20)
+            && let Some(first) = aside.first()
         {
-            return Err(JobError::AllAside { n: self.n_items, reason: first.reason.clone() });
+            return Err(JobError::AllAside { n: n_items, reason: first.reason.clone() });
         }
-        let Self { table, aside, n_items } = std::mem::take(self);
-        let n_rows = table.map_or(Ok(0), TableWriter::finish)?;
-        let shard = Shard { number: chunk.shard, files: [(name, n_rows)].into(), n_items, aside };
+        let n_rows = self.table.take().map_or(Ok(0), TableWriter::finish)?;
+        let files = [(file_name(chunk.shard), n_rows)].into();
+        let shard = Shard { number: chunk.shard, files, n_items, aside };
         watch(JobEvent::Shard(&shard));
-        job.complete(shard)
+        job.complete(shard)?;
+        self.journal.clear()
     }
+}
+
+/// The table of a shard, begun where it is not yet.
+fn opened<'a>(
+    table: &'a mut Option<TableWriter<AnnotationRow>>,
+    job: &Job,
+    shard: u64,
+) -> Result<&'a mut TableWriter<AnnotationRow>, JobError> {
+    let open = match table.take() {
+        Some(open) => open,
+        None => TableWriter::create(&job.folder().join(file_name(shard)))?,
+    };
+    Ok(table.insert(open))
+}
+
+fn file_name(shard: u64) -> String {
+    format!("shard-{shard:06}.parquet")
 }

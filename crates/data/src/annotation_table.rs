@@ -67,8 +67,8 @@ impl AnnotationTable {
             let decoded: Vec<_> = rows.par_iter().map_init(PositionReader::default, decode).collect();
             for (row, decoded) in rows.iter().zip(decoded) {
                 match decoded {
-                    _ if !keep(&row.position) => {}
-                    Ok(decoded) => table.push(&row.position, &decoded),
+                    _ if !keep(&row.place.position) => {}
+                    Ok(decoded) => table.push(&row.place.position, &decoded),
                     Err(reason) => {
                         table.n_refused += 1;
                         table.refused.get_or_insert(RecordError { idx: n_rows, reason });
@@ -152,14 +152,14 @@ struct Decoded {
 }
 
 fn decode(reader: &mut PositionReader, row: &AnnotationRow) -> Result<Decoded, String> {
-    let position = reader.position(&row.game, &row.position)?;
+    let position = reader.position(&row.place.game, &row.place.position)?;
     let legal = position.legal_moves();
     if legal.len() != row.moves.len() {
         return Err(format!(
             "{} legal moves, {} annotated in {}",
             legal.len(),
             row.moves.len(),
-            row.position
+            row.place.position
         ));
     }
     let mut values = Vec::with_capacity(legal.len());
@@ -174,14 +174,14 @@ fn decode(reader: &mut PositionReader, row: &AnnotationRow) -> Result<Decoded, S
             .ok()
             .and_then(|place| annotated[place].1)
             .filter(|value| (0.0..=1.0).contains(value))
-            .ok_or_else(|| format!("no value for {text} in {}", row.position))?;
+            .ok_or_else(|| format!("no value for {text} in {}", row.place.position))?;
         values.push((value * SCALE).round() as u16);
         if row.best.is_some_and(|best| best.as_str() == text) {
             best = idx as u16;
         }
     }
     if best == u16::MAX && !legal.is_empty() {
-        return Err(format!("no best move in {}", row.position));
+        return Err(format!("no best move in {}", row.place.position));
     }
     Ok(Decoded { rules: position.rules(), values, best })
 }

@@ -54,8 +54,8 @@ pub fn export_jsonl<P: AsRef<Path>>(tables: &[P], mut out: impl Write) -> Result
             for row in TableReader::<PositionRow>::open(tables)? {
                 let row = row?;
                 line(json!({
-                    "game": row.game, "position": row.position, "game_id": row.game_id,
-                    "ply": row.ply, "played": row.played,
+                    "game": row.place.game, "position": row.place.position, "game_id": row.place.game_id,
+                    "ply": row.place.ply, "played": row.played,
                 }))?;
             }
         }
@@ -73,7 +73,7 @@ fn annotation_json(row: &AnnotationRow) -> Value {
         })
     });
     json!({
-        "game": row.game, "position": row.position, "game_id": row.game_id, "ply": row.ply,
+        "game": row.place.game, "position": row.place.position, "game_id": row.place.game_id, "ply": row.place.ply,
         "moves": moves.collect::<Vec<_>>(), "best": row.best.as_deref(), "value": row.value,
         "oracle": row.oracle.name, "oracle_version": row.oracle.version, "oracle_settings": row.oracle.settings,
     })
@@ -111,10 +111,10 @@ pub fn export_tsv<P: AsRef<Path>>(tables: &[P], mut out: impl Write) -> Result<u
                     None => judged.mv.to_string(),
                 });
                 line(&[
-                    &row.game,
-                    &row.position,
-                    row.game_id.as_deref().unwrap_or(""),
-                    &row.ply.to_string(),
+                    &row.place.game,
+                    &row.place.position,
+                    row.place.game_id.as_deref().unwrap_or(""),
+                    &row.place.ply.to_string(),
                     row.best.as_deref().unwrap_or(""),
                     &row.value.map_or_else(String::new, |value| value.to_string()),
                     &moves.collect::<Vec<_>>().join(" "),
@@ -140,9 +140,9 @@ pub fn export_tsv<P: AsRef<Path>>(tables: &[P], mut out: impl Write) -> Result<u
             line(&["game", "position", "game_id", "ply", "played"])?;
             for row in TableReader::<PositionRow>::open(tables)? {
                 let row = row?;
-                let game_id = row.game_id.as_deref().unwrap_or("");
+                let game_id = row.place.game_id.as_deref().unwrap_or("");
                 let played = row.played.as_deref().unwrap_or("");
-                line(&[&row.game, &row.position, game_id, &row.ply.to_string(), played])?;
+                line(&[&row.place.game, &row.place.position, game_id, &row.place.ply.to_string(), played])?;
             }
         }
     }
@@ -159,25 +159,25 @@ pub fn export_bag<P: AsRef<Path>>(tables: &[P], out: &Path, kind: BagKind) -> Re
     let mut bag = BagWriter::create(out).map_err(write)?;
     for row in TableReader::<AnnotationRow>::open(tables)? {
         let row = row?;
-        if row.game != "chess" && row.game != "chess960" {
-            return Err(ExportError::NotForBag(format!("a row of {}", row.game)));
+        if row.place.game != "chess" && row.place.game != "chess960" {
+            return Err(ExportError::NotForBag(format!("a row of {}", row.place.game)));
         }
         match kind {
             BagKind::StateValue => {
                 if let Some(value) = row.value {
-                    bag.write(&BagRecord::StateValue(row.position, value.into())).map_err(write)?;
+                    bag.write(&BagRecord::StateValue(row.place.position, value.into())).map_err(write)?;
                 }
             }
             BagKind::BehavioralCloning => {
                 if let Some(best) = row.best {
-                    bag.write(&BagRecord::BehavioralCloning(row.position, best.to_string()))
+                    bag.write(&BagRecord::BehavioralCloning(row.place.position, best.to_string()))
                         .map_err(write)?;
                 }
             }
             BagKind::ActionValue => {
                 for judged in &row.moves {
                     if let Some(value) = judged.win_probability {
-                        let (fen, mv) = (row.position.clone(), judged.mv.to_string());
+                        let (fen, mv) = (row.place.position.clone(), judged.mv.to_string());
                         bag.write(&BagRecord::ActionValue(fen, mv, value.into())).map_err(write)?;
                     }
                 }

@@ -3,11 +3,13 @@
 //! A job is a folder: one Parquet file a shard, and `manifest.json`, which says what the job is and which shards are done. A shard is
 //! written under another name, brought to the disk and renamed; only then the manifest names it, which is replaced in the same way. So a
 //! stop at any moment, kill -9 included, loses at most the shard in work, and a second run with the same settings does what
-//! is left.
+//! is left. Annotation keeps the shard in work too, in pieces that the next run goes on from.
 
+mod journal;
 mod manifest;
 mod parallel;
 
+pub(crate) use journal::{Journal, Kept};
 pub use manifest::{Job, JobError, Manifest, SetAside, Shard};
 pub(crate) use parallel::ordered;
 

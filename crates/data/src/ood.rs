@@ -1,7 +1,7 @@
 //! Chess positions that no game leads to: legal to play on, odd to look at.
 
 use crate::table::{TableError, TableWriter};
-use crate::wire::PositionRow;
+use crate::wire::{Place, PositionRow};
 use mavis_game::{Game, Position, Rules};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -20,13 +20,7 @@ pub fn out_of_distribution(out: &Path, n: u64, seed: u64) -> Result<u64, TableEr
     while table.n_rows() < n {
         let position = odd_position(&mut random);
         if keys.insert(position.key()) {
-            table.write(&PositionRow {
-                game: position.rules().to_string(),
-                position: position.to_string(),
-                game_id: None,
-                ply: position.ply(),
-                played: None,
-            })?;
+            table.write(&PositionRow { place: Place::of(&position, None), played: None })?;
         }
     }
     table.finish()

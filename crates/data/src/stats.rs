@@ -5,7 +5,7 @@ mod plot;
 pub use plot::{PlotError, plot};
 
 use crate::table::{TableError, TableReader, table_kind};
-use crate::wire::{AnnotationRow, GameRow, HasPosition, PositionRow};
+use crate::wire::{AnnotationRow, GameRow, HasPlace, PositionRow};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -67,7 +67,7 @@ impl Statistics {
             _ => {
                 for row in TableReader::<PositionRow>::open(tables)? {
                     let row = row?;
-                    counter.position(&row, row.ply);
+                    counter.position(&row);
                     if let Some(played) = &row.played {
                         counter.one_move(played);
                     }
@@ -98,14 +98,15 @@ struct Counter {
 }
 
 impl Counter {
-    fn position(&mut self, row: &impl HasPosition, ply: u32) {
-        self.row(row.game());
-        self.sum_of_plies += f64::from(ply);
-        self.statistics.n_without_game += u64::from(row.game_id().is_none());
+    fn position(&mut self, row: &impl HasPlace) {
+        let place = row.place();
+        self.row(&place.game);
+        self.sum_of_plies += f64::from(place.ply);
+        self.statistics.n_without_game += u64::from(place.game_id.is_none());
     }
 
     fn annotation(&mut self, row: &AnnotationRow) {
-        self.position(row, row.ply);
+        self.position(row);
         let oracle = format!("{} {} {}", row.oracle.name, row.oracle.version, row.oracle.settings);
         add(&mut self.statistics.oracles, oracle.trim());
         self.statistics.n_over += u64::from(row.moves.is_empty() && row.value.is_none());

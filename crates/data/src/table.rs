@@ -10,6 +10,7 @@ mod writer;
 
 pub use buffer::Buffers;
 pub use cursor::{Cell, CellError, Cursors};
+pub(crate) use reader::metadata_value;
 pub use reader::{TableReader, n_rows, table_files, table_kind};
 pub use writer::TableWriter;
 pub(crate) use writer::sync_folder;

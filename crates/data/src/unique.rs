@@ -4,7 +4,7 @@ use crate::duplicates::{Groups, RowSet};
 use crate::hash::stable_hash;
 use crate::identity::PositionReader;
 use crate::table::{TableError, TableReader, TableWriter};
-use crate::wire::HasPosition;
+use crate::wire::HasPlace;
 use std::path::Path;
 
 /// What was kept of a table.
@@ -20,13 +20,13 @@ pub struct Kept {
 ///
 /// # Errors
 /// When a table cannot be read or written, or a row holds no position.
-pub fn unique<R: HasPosition, P: AsRef<Path>>(tables: &[P], out: &Path) -> Result<Kept, TableError> {
+pub fn unique<R: HasPlace, P: AsRef<Path>>(tables: &[P], out: &Path) -> Result<Kept, TableError> {
     let repeats = repeats::<R, P>(tables, out)?;
     filter::<R, P>(tables, out, |row| !repeats.contains(row))
 }
 
 /// The rows whose position stands in an earlier row.
-pub(crate) fn repeats<R: HasPosition, P: AsRef<Path>>(
+pub(crate) fn repeats<R: HasPlace, P: AsRef<Path>>(
     tables: &[P],
     beside: &Path,
 ) -> Result<RowSet, TableError> {
@@ -43,7 +43,7 @@ pub(crate) fn repeats<R: HasPosition, P: AsRef<Path>>(
 ///
 /// # Errors
 /// When a table cannot be read or written.
-pub fn sample<R: HasPosition, P: AsRef<Path>>(
+pub fn sample<R: HasPlace, P: AsRef<Path>>(
     tables: &[P],
     out: &Path,
     n: u64,
@@ -92,12 +92,12 @@ pub struct SplitTo<'a> {
 ///
 /// # Errors
 /// When a table cannot be read or written, or a row holds no position.
-pub fn split<R: HasPosition, P: AsRef<Path>>(tables: &[P], to: SplitTo<'_>) -> Result<Split, TableError> {
+pub fn split<R: HasPlace, P: AsRef<Path>>(tables: &[P], to: SplitTo<'_>) -> Result<Split, TableError> {
     let threshold = (to.share.clamp(0.0, 1.0) * 2_f64.powi(64)) as u128;
     let mut groups = Groups::beside(to.valid);
     let mut valid_rows = RowSet::default();
     for_each_key::<R, P>(tables, |row, key, idx| {
-        let hash = match row.game_id() {
+        let hash = match &row.place().game_id {
             Some(game_id) => stable_hash(to.seed, game_id.as_bytes()),
             None => stable_hash(to.seed, &key.to_le_bytes()),
         };
@@ -128,21 +128,23 @@ pub fn split<R: HasPosition, P: AsRef<Path>>(tables: &[P], to: SplitTo<'_>) -> R
     Ok(Split { n_train: train.finish()?, n_valid: valid.finish()?, n_shared: shared.len() })
 }
 
-fn for_each_key<R: HasPosition, P: AsRef<Path>>(
+fn for_each_key<R: HasPlace, P: AsRef<Path>>(
     tables: &[P],
     mut visit: impl FnMut(&R, u64, u64) -> Result<(), TableError>,
 ) -> Result<(), TableError> {
     let mut reader = PositionReader::default();
     for (idx, row) in (0..).zip(TableReader::<R>::open(tables)?) {
         let row = row?;
-        let key =
-            reader.key(row.game(), row.position()).map_err(|reason| TableError::Row { row: idx, reason })?;
+        let place = row.place();
+        let key = reader
+            .key(&place.game, &place.position)
+            .map_err(|reason| TableError::Row { row: idx, reason })?;
         visit(&row, key, idx)?;
     }
     Ok(())
 }
 
-fn filter<R: HasPosition, P: AsRef<Path>>(
+fn filter<R: HasPlace, P: AsRef<Path>>(
     tables: &[P],
     out: &Path,
     mut keep: impl FnMut(u64) -> bool,

@@ -10,10 +10,12 @@
 
 mod annotation;
 mod game;
+mod place;
 mod position;
 
 pub use annotation::{AnnotationRow, MoveRow, MoveText, OracleName, ScoreUnit};
 pub use game::GameRow;
+pub use place::Place;
 pub use position::PositionRow;
 
 use crate::table::{Buffers, CellError, Cursors};
@@ -49,11 +51,7 @@ pub trait Row: Sized + Send + 'static {
 }
 
 /// A row that holds a position, so that tables of either kind can be sampled, split and freed of duplicates.
-pub trait HasPosition: Row {
-    /// The game's name with its parameters.
-    fn game(&self) -> &str;
-    /// The position text.
-    fn position(&self) -> &str;
-    /// The id of the game the position came from, where there was one.
-    fn game_id(&self) -> Option<&str>;
+pub trait HasPlace: Row {
+    /// The position and where it came from.
+    fn place(&self) -> &Place;
 }

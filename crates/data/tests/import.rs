@@ -26,8 +26,8 @@ fn check(source: &Path, format: Option<Format>) -> (ImportCounts, Vec<GameRow>) 
         let mut position = Position::parse(rules, &game.start).unwrap();
         for played in game.moves.iter().map(Some).chain([None]) {
             let row = positions.next().unwrap();
-            assert_eq!((&row.position, row.ply), (&position.to_string(), position.ply()));
-            assert_eq!((row.game_id.as_ref(), row.played.as_ref()), (Some(&game.game_id), played));
+            assert_eq!((&row.place.position, row.place.ply), (&position.to_string(), position.ply()));
+            assert_eq!((row.place.game_id.as_ref(), row.played.as_ref()), (Some(&game.game_id), played));
             if let Some(text) = played {
                 position.play_text(text).unwrap();
             }
@@ -189,9 +189,12 @@ fn lists_of_positions_read_fen_epd_and_tables() {
     let counts = import(&path, None, &out, &folder.path().join("g.parquet"));
     assert_eq!((counts.n_positions, counts.n_refused), (3, 1));
     let positions = rows::<PositionRow>(&out);
-    assert!(positions[0].position.ends_with(" w KQkq - 0 1"));
-    assert!(positions[1].position.ends_with(" w KQkq - 2 3"));
-    assert_eq!(positions.iter().map(|row| &*row.game).collect::<Vec<_>>(), ["chess", "chess", "chess960"]);
+    assert!(positions[0].place.position.ends_with(" w KQkq - 0 1"));
+    assert!(positions[1].place.position.ends_with(" w KQkq - 2 3"));
+    assert_eq!(
+        positions.iter().map(|row| &*row.place.game).collect::<Vec<_>>(),
+        ["chess", "chess", "chess960"]
+    );
     fs::write(&path, "id,FEN,rating\n1,8/8/8/8/8/8/8/K1k5 w - - 0 1,5\n").unwrap();
     let counts = import(&path, None, &out, &folder.path().join("g.parquet"));
     assert_eq!((counts.n_positions, counts.n_refused), (1, 0), "{:?}", counts.refused);
@@ -208,5 +211,5 @@ fn connect_four_lines_are_positions() {
     importer.import(&path, None).unwrap();
     let counts = importer.finish().unwrap();
     assert_eq!((counts.n_positions, counts.n_refused), (2, 1));
-    assert_eq!(rows::<PositionRow>(&out)[0].ply, 8);
+    assert_eq!(rows::<PositionRow>(&out)[0].place.ply, 8);
 }

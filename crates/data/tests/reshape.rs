@@ -4,7 +4,7 @@
 
 mod support;
 
-use mavis_data::wire::PositionRow;
+use mavis_data::wire::{Place, PositionRow};
 use mavis_data::{PositionReader, SplitTo, sample, split, unique};
 use mavis_game::{Game, Position, Rules};
 use proptest::prelude::*;
@@ -22,13 +22,8 @@ fn table() -> impl Strategy<Value = Vec<PositionRow>> {
             for choice in choices {
                 let mv = position.legal_moves()[choice];
                 position.play_unchecked(mv);
-                table.push(PositionRow {
-                    game: rules.to_string(),
-                    position: position.to_string(),
-                    game_id: (nameless > 0).then(|| format!("game {}", number / 2)),
-                    ply: position.ply(),
-                    played: None,
-                });
+                let game_id = (nameless > 0).then(|| format!("game {}", number / 2));
+                table.push(PositionRow { place: Place::of(&position, game_id), played: None });
             }
         }
         table
@@ -36,7 +31,7 @@ fn table() -> impl Strategy<Value = Vec<PositionRow>> {
 }
 
 fn key(row: &PositionRow) -> u64 {
-    PositionReader::default().key(&row.game, &row.position).unwrap()
+    PositionReader::default().key(&row.place.game, &row.place.position).unwrap()
 }
 
 proptest! {
@@ -61,7 +56,7 @@ proptest! {
         write(&input, &table);
         let result = split::<PositionRow, _>(&[&input], SplitTo { train: &train, valid: &valid, share, seed }).unwrap();
         let (train, valid) = (rows::<PositionRow>(&train), rows::<PositionRow>(&valid));
-        let games = |side: &[PositionRow]| side.iter().filter_map(|row| row.game_id.clone()).collect::<BTreeSet<_>>();
+        let games = |side: &[PositionRow]| side.iter().filter_map(|row| row.place.game_id.clone()).collect::<BTreeSet<_>>();
         let keys = |side: &[PositionRow]| side.iter().map(key).collect::<HashSet<_>>();
         prop_assert!(games(&train).is_disjoint(&games(&valid)));
         prop_assert!(keys(&train).is_disjoint(&keys(&valid)));
@@ -88,18 +83,15 @@ proptest! {
 fn every_row_is_drawn_equally_often() {
     let folder = tempfile::tempdir().unwrap();
     let [input, output] = ["in.parquet", "out.parquet"].map(|name| folder.path().join(name));
-    let row = |n: u32| PositionRow {
-        game: "chess".to_owned(),
-        position: n.to_string(),
-        game_id: None,
-        ply: n,
-        played: None,
+    let row = |n: u32| {
+        let place = Place { game: "chess".to_owned(), position: n.to_string(), game_id: None, ply: n };
+        PositionRow { place, played: None }
     };
     write(&input, &(0..20).map(row).collect::<Vec<_>>());
     let mut counts = BTreeMap::new();
     for seed in 0..800 {
         sample::<PositionRow, _>(&[&input], &output, 5, seed).unwrap();
-        rows::<PositionRow>(&output).iter().for_each(|row| *counts.entry(row.ply).or_insert(0) += 1);
+        rows::<PositionRow>(&output).iter().for_each(|row| *counts.entry(row.place.ply).or_insert(0) += 1);
     }
     // 200 expected for each; the standard deviation is about 12.
     assert!(counts.len() == 20 && counts.values().all(|n| (140..=260).contains(n)), "{counts:?}");

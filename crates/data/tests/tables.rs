@@ -4,7 +4,9 @@
 
 mod support;
 
-use mavis_data::wire::{AnnotationRow, GameRow, MoveRow, MoveText, OracleName, PositionRow, Row, ScoreUnit};
+use mavis_data::wire::{
+    AnnotationRow, GameRow, MoveRow, MoveText, OracleName, Place, PositionRow, Row, ScoreUnit,
+};
 use mavis_data::{AnnotationTable, Annotations, TableError, TableReader, TableWriter};
 use mavis_game::{Game, Position, Rules};
 use proptest::prelude::*;
@@ -17,7 +19,10 @@ fn optional_text() -> impl Strategy<Value = Option<String>> {
 
 fn position_row() -> impl Strategy<Value = PositionRow> {
     ("[a-z]{0,8}", ".{0,40}", optional_text(), 0..=u32::MAX, optional_text()).prop_map(
-        |(game, position, game_id, ply, played)| PositionRow { game, position, game_id, ply, played },
+        |(game, position, game_id, ply, played)| PositionRow {
+            place: Place { game, position, game_id, ply },
+            played,
+        },
     )
 }
 
@@ -41,10 +46,7 @@ fn annotation_row() -> impl Strategy<Value = AnnotationRow> {
     let moves = proptest::collection::vec(move_row(), 0..5);
     (position_row(), moves, proptest::option::of(0.0_f32..1.0), "[a-c]{0,2}").prop_map(
         |(position, moves, value, oracle)| AnnotationRow {
-            game: position.game,
-            position: position.position,
-            game_id: position.game_id,
-            ply: position.ply,
+            place: position.place,
             best: moves.first().map(|row| row.mv),
             moves,
             value,
@@ -99,10 +101,7 @@ fn lists_keep_their_rows_across_row_groups() {
     let oracle = Arc::new(OracleName { name: "o".to_owned(), ..OracleName::default() });
     let written: Vec<AnnotationRow> = (0..2 * AnnotationRow::ROWS_PER_GROUP + 5)
         .map(|n| AnnotationRow {
-            game: "chess".to_owned(),
-            position: n.to_string(),
-            game_id: None,
-            ply: n as u32,
+            place: Place { game: "chess".to_owned(), position: n.to_string(), game_id: None, ply: n as u32 },
             moves: (0..n % 4)
                 .map(|k| MoveRow {
                     mv: MoveText::from(&format!("{}", (n + k) % 977)).unwrap(),
@@ -125,13 +124,7 @@ fn a_table_is_there_whole_or_not_at_all() {
     let path = folder.path().join("deep/table.parquet");
     let mut writer = TableWriter::<PositionRow>::create(&path).unwrap();
     writer
-        .write(&PositionRow {
-            game: "chess".to_owned(),
-            position: "p".to_owned(),
-            game_id: None,
-            ply: 0,
-            played: None,
-        })
+        .write(&PositionRow { place: Place::of(&Position::start(Rules::Chess), None), played: None })
         .unwrap();
     assert!(!path.exists());
     drop(writer);
@@ -171,10 +164,7 @@ fn judged(position: &Position, values: impl Fn(usize) -> f32) -> AnnotationRow {
         .collect();
     moves.reverse();
     AnnotationRow {
-        game: position.rules().to_string(),
-        position: position.to_string(),
-        game_id: None,
-        ply: position.ply(),
+        place: Place::of(position, None),
         best: moves.first().map(|row| row.mv),
         value: None,
         moves,
@@ -202,7 +192,7 @@ fn annotations_in_memory_agree_with_their_rows() {
     written.remove(3);
     for (idx, row) in written.iter().enumerate() {
         let record = table.get(idx).unwrap();
-        assert_eq!(record.position.to_string(), row.position);
+        assert_eq!(record.position.to_string(), row.place.position);
         assert_eq!(record.best.map(|mv| record.position.move_text(mv)).as_deref(), row.best.as_deref());
         assert_eq!(record.moves.len(), row.moves.len());
         for judged in &row.moves {

@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a panic in a test is the failure we want to see")]
 
 use mavis_game::{Connect4, Game, Move, Position, Rules};
-use mavis_oracle::connect4::{Book, Connect4Solver, DEFAULT_MEMORY, plies_to_end};
+use mavis_oracle::connect4::{Book, Connect4Solver, DEFAULT_MEMORY, build_book, plies_to_end};
 use mavis_oracle::{Oracle, OracleError, Score};
+use std::process::{Command, Stdio};
 
 fn played(columns: &str) -> Connect4 {
     let mut position = Connect4::default();
@@ -126,4 +127,69 @@ fn distances_of_known_scores() {
     assert_eq!((verdict.moves[0].mv, verdict.moves[0].score), (Move(0), Score::Solved(18)));
     assert_eq!((verdict.moves[0].plies, verdict.moves[0].win_probability), (Some(1), 1.0));
     assert_eq!(won.rules(), Rules::Connect4);
+}
+
+const WHOLE_BOOK: &str = include_str!("../data/connect4.book");
+
+/// The child of the test below: builds the book that the environment names until it is killed.
+#[test]
+#[ignore = "runs in a process of its own, which another test starts and kills"]
+fn build_the_book_of_the_environment() {
+    if let Some(path) = std::env::var_os("MAVIS_TEST_BOOK") {
+        build_book(path.as_ref(), DEFAULT_MEMORY, |_| ()).unwrap();
+    }
+}
+
+/// A builder killed in the middle of a search, and a line cut off as a kill in the middle of writing leaves it: what stands in the
+/// file is not searched again, the rest is.
+#[test]
+fn building_the_book_goes_on_after_a_kill() {
+    let score = |line: &str| line.split_once(' ').unwrap().1.parse::<i32>().unwrap();
+    let whole: Vec<&str> = WHOLE_BOOK.lines().collect();
+    // Scores of 18 are won with the next stone but one and solved at once; the one in the middle takes minutes.
+    // The file was itself built in several runs; the builder goes by the columns.
+    let mut quick: Vec<&str> = whole.iter().copied().filter(|line| score(line) == 18).collect();
+    quick.sort_unstable();
+    let between = |at: usize| {
+        let mut lines = whole.iter().copied().filter(|line| score(line).abs() <= 1);
+        lines.find(|line| (quick[at - 1]..quick[at]).contains(line))
+    };
+    let (at, hard) = (10..quick.len()).find_map(|at| between(at).map(|hard| (at, hard))).unwrap();
+    let (before, after) = quick.split_at(at);
+    let begun = whole.iter().filter(|line| !quick.contains(line) && **line != hard);
+    let begun: String = begun.map(|line| format!("{line}\n")).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("connect4.book");
+    std::fs::write(&path, &begun).unwrap();
+
+    let mut builder = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "build_the_book_of_the_environment"])
+        .env("MAVIS_TEST_BOOK", &path)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let at_kill = format!("{begun}{}", before.iter().map(|line| format!("{line}\n")).collect::<String>());
+    while std::fs::read_to_string(&path).unwrap() != at_kill {
+        assert!(builder.try_wait().unwrap().is_none(), "the builder ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    builder.kill().unwrap();
+    builder.wait().unwrap();
+
+    // The hard one is put in by hand; the next is cut off.
+    std::fs::write(&path, format!("{at_kill}{hard}\n{}", &after[0][..3])).unwrap();
+    let mut written = Vec::new();
+    let book = build_book(&path, DEFAULT_MEMORY, |progress| {
+        let n_done = whole.len() - after.len() + 1 + written.len();
+        assert_eq!((progress.n_done, progress.n_total), (n_done, whole.len()));
+        written.push(progress.line.clone());
+    })
+    .unwrap();
+    assert_eq!(written, after);
+    assert_eq!(book.len(), Book::shipped().len());
+    // Once more finds nothing to do, and a file that is no book is left alone.
+    build_book(&path, 1 << 20, |_| panic!("searched again")).unwrap();
+    std::fs::write(&path, "no book\n").unwrap();
+    assert!(build_book(&path, 1 << 20, |_| ()).is_err());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "no book\n");
 }

@@ -3,7 +3,7 @@
 use super::record::source_name;
 use super::{ImportError, Importer};
 use crate::bag::{BagReader, BagRecord};
-use crate::wire::{AnnotationRow, MoveRow, MoveText, OracleName};
+use crate::wire::{AnnotationRow, MoveRow, MoveText, OracleName, Place};
 use mavis_game::{Game, Position, Rules};
 use std::path::Path;
 use std::sync::Arc;
@@ -27,9 +27,7 @@ pub(super) fn import(importer: &mut Importer, path: &Path) -> Result<(), ImportE
         match row(rules, record, &oracle) {
             Err(reason) => importer.refuse(format!("{name}#{number}"), reason),
             Ok(mut row) => match &mut group {
-                Some(open)
-                    if open.position == row.position && row.value.is_none() && open.value.is_none() =>
-                {
+                Some(open) if open.place == row.place && row.value.is_none() && open.value.is_none() => {
                     open.moves.append(&mut row.moves);
                 }
                 _ => {
@@ -66,10 +64,7 @@ fn row(rules: Rules, record: BagRecord, oracle: &Arc<OracleName>) -> Result<Anno
         best = value.is_none().then_some(text);
     }
     Ok(AnnotationRow {
-        game: position.rules().to_string(),
-        position: position.to_string(),
-        game_id: None,
-        ply: position.ply(),
+        place: Place::of(&position, None),
         value: value.filter(|_| mv.is_none()),
         moves,
         best,
@@ -84,10 +79,11 @@ fn completed(mut row: AnnotationRow) -> AnnotationRow {
     });
     row.moves.dedup_by(|a, b| a.mv == b.mv);
     let n_legal = row
+        .place
         .game
         .parse::<Rules>()
         .ok()
-        .and_then(|rules| Position::parse(rules, &row.position).ok())
+        .and_then(|rules| Position::parse(rules, &row.place.position).ok())
         .map_or(0, |position| position.n_legal_moves());
     if row.moves.len() == n_legal
         && let Some(first) = row.moves.first().filter(|first| first.win_probability.is_some())

@@ -3,7 +3,7 @@
 use super::record::{numbered_id, source_name};
 use super::source::for_each_line;
 use super::{GameRecord, ImportError, Importer};
-use crate::wire::PositionRow;
+use crate::wire::{Place, PositionRow};
 use mavis_game::{Game, Othello, Position, Rules};
 use std::cmp::Ordering;
 use std::path::Path;
@@ -200,13 +200,9 @@ pub(super) fn connect4(importer: &mut Importer, path: &Path) -> Result<(), Impor
                 let game = replay(id.clone(), path, Position::start(Rules::Connect4), moves);
                 importer.game_or_refusal(&id, game)?;
             }
-            (Ok(_), false) => importer.position(&PositionRow {
-                game: position.rules().to_string(),
-                position: position.to_string(),
-                game_id: Some(id),
-                ply: position.ply(),
-                played: None,
-            })?,
+            (Ok(_), false) => {
+                importer.position(&PositionRow { place: Place::of(&position, Some(id)), played: None })?;
+            }
         }
         Ok(())
     })

@@ -3,8 +3,8 @@
 use super::record::numbered_id;
 use super::source::for_each_line;
 use super::{ImportError, Importer};
-use crate::wire::PositionRow;
-use mavis_game::{Game, Position, Rules};
+use crate::wire::{Place, PositionRow};
+use mavis_game::{Position, Rules};
 use std::path::Path;
 
 pub(super) fn import(importer: &mut Importer, path: &Path) -> Result<(), ImportError> {
@@ -26,13 +26,9 @@ pub(super) fn import(importer: &mut Importer, path: &Path) -> Result<(), ImportE
             None => line.split('\t').next().unwrap_or(""),
         };
         match parse(rules, importer.rules.is_none(), text) {
-            Ok(position) => importer.position(&PositionRow {
-                game: position.rules().to_string(),
-                position: position.to_string(),
-                game_id: None,
-                ply: position.ply(),
-                played: None,
-            })?,
+            Ok(position) => {
+                importer.position(&PositionRow { place: Place::of(&position, None), played: None })?
+            }
             Err(reason) => importer.refuse(numbered_id(path, number), reason),
         }
         Ok(())

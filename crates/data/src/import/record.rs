@@ -1,6 +1,6 @@
 //! A game on its way into tables.
 
-use crate::wire::{GameRow, PositionRow};
+use crate::wire::{GameRow, Place, PositionRow};
 use mavis_game::{Game, Position};
 
 /// A game replayed from a source: what is known of it, and its positions.
@@ -37,10 +37,12 @@ impl GameRecord {
     /// The rows of the table of positions.
     pub fn position_rows(&self) -> impl Iterator<Item = PositionRow> + '_ {
         self.positions.iter().enumerate().map(|(idx, (text, ply))| PositionRow {
-            game: self.row.game.clone(),
-            position: text.clone(),
-            game_id: Some(self.row.game_id.clone()),
-            ply: *ply,
+            place: Place {
+                game: self.row.game.clone(),
+                position: text.clone(),
+                game_id: Some(self.row.game_id.clone()),
+                ply: *ply,
+            },
             played: self.row.moves.get(idx).cloned(),
         })
     }

@@ -1,7 +1,7 @@
 //! Pairs of FENs and values.
 
 use super::{ImportError, Importer, Source};
-use crate::wire::{AnnotationRow, MoveRow, MoveText, OracleName};
+use crate::wire::{AnnotationRow, MoveRow, MoveText, OracleName, Place};
 use crate::{Annotations, FenValues};
 use mavis_game::{Game, Rules};
 use std::io::{BufRead, Read};
@@ -81,10 +81,7 @@ fn row(chunk: &FenValues, idx: usize, oracle: &Arc<OracleName>) -> Result<Annota
         order(b).partial_cmp(&order(a)).unwrap_or(std::cmp::Ordering::Equal)
     });
     Ok(AnnotationRow {
-        game: record.position.rules().to_string(),
-        position: record.position.to_string(),
-        game_id: None,
-        ply: record.position.ply(),
+        place: Place::of(&record.position, None),
         value: moves.first().and_then(|row| row.win_probability),
         moves,
         best,

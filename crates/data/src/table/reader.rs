@@ -176,6 +176,16 @@ pub fn table_kind<P: AsRef<Path>>(paths: &[P]) -> Result<String, TableError> {
     kind_of(path, read_metadata(path)?.metadata())
 }
 
+/// A word of a file's key-value metadata.
+pub(crate) fn metadata_value(path: &Path, key: &str) -> Result<Option<String>, TableError> {
+    Ok(key_value(read_metadata(path)?.metadata(), key).map(str::to_owned))
+}
+
+fn key_value<'a>(metadata: &'a ParquetMetaData, key: &str) -> Option<&'a str> {
+    let values = metadata.file_metadata().key_value_metadata()?;
+    values.iter().find(|pair| pair.key == key)?.value.as_deref()
+}
+
 fn read_metadata(path: &Path) -> Result<SerializedFileReader<File>, TableError> {
     let file = File::open(path).map_err(TableError::io(path))?;
     SerializedFileReader::new(file).map_err(TableError::parquet(path))
@@ -191,10 +201,7 @@ fn check_kind<R: Row>(path: &Path, metadata: &ParquetMetaData) -> Result<(), Tab
 }
 
 fn kind_of(path: &Path, metadata: &ParquetMetaData) -> Result<String, TableError> {
-    let value = |key: &str| {
-        let values = metadata.file_metadata().key_value_metadata()?;
-        values.iter().find(|pair| pair.key == key)?.value.as_deref()
-    };
+    let value = |key: &str| key_value(metadata, key);
     if let Some(version) = value("mavis.version").and_then(|version| version.parse::<u32>().ok())
         && version > VERSION
     {

@@ -1,6 +1,7 @@
 //! Positions with what an oracle says of their moves.
 
-use super::{HasPosition, Row};
+use super::place::{leaves_with_place, schema_with_place};
+use super::{HasPlace, Place, Row};
 use crate::table::{Buffers, CellError, Cursors};
 use arrayvec::ArrayString;
 use std::sync::Arc;
@@ -70,14 +71,8 @@ pub struct MoveRow {
 /// A position with what an oracle says of its moves.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AnnotationRow {
-    /// The game's name with its parameters.
-    pub game: String,
-    /// The position text.
-    pub position: String,
-    /// The id of the game it came from.
-    pub game_id: Option<String>,
-    /// Plies since the start of the game, as far as the position knows.
-    pub ply: u32,
+    /// The position and where it came from.
+    pub place: Place,
     /// The moves, best first; every legal one unless the source knew fewer. None once the game is over.
     pub moves: Vec<MoveRow>,
     /// The oracle's choice; absent once the game is over, or where only the state has a value.
@@ -90,12 +85,9 @@ pub struct AnnotationRow {
 
 impl Row for AnnotationRow {
     const TABLE: &'static str = "annotations";
-    const SCHEMA: &'static str = "message annotations {
-        required binary game (STRING);
-        required binary position (STRING);
-        optional binary game_id (STRING);
-        required int32 ply (INTEGER(32,false));
-        required group moves (LIST) {
+    const SCHEMA: &'static str = schema_with_place!(
+        "annotations",
+        "required group moves (LIST) {
             repeated group list {
                 required group element {
                     required binary move (STRING);
@@ -110,14 +102,10 @@ impl Row for AnnotationRow {
         optional float value;
         required binary oracle (STRING);
         required binary oracle_version (STRING);
-        required binary oracle_settings (STRING);
-    }";
+        required binary oracle_settings (STRING);"
+    );
     const ROWS_PER_GROUP: usize = 8_192;
-    const LEAVES: &'static [(&'static str, &'static str)] = &[
-        ("game", "game"),
-        ("position", "position"),
-        ("game_id", "game_id"),
-        ("ply", "ply"),
+    const LEAVES: &'static [(&'static str, &'static str)] = leaves_with_place![
         ("moves", "move"),
         ("moves", "win_probability"),
         ("moves", "score"),
@@ -131,10 +119,7 @@ impl Row for AnnotationRow {
     ];
 
     fn write(&self, columns: &mut Buffers) {
-        columns.text(0, &self.game);
-        columns.text(1, &self.position);
-        columns.optional_text(2, self.game_id.as_deref());
-        columns.integer(3, self.ply as i32);
+        self.place.write(columns);
         columns.list_of_text(4, self.moves.iter().map(|row| Some(row.mv.as_str())), false);
         columns.list_of_floats(5, self.moves.iter().map(|row| row.win_probability));
         columns.list_of_floats(6, self.moves.iter().map(|row| row.score.map(|(score, _)| score)));
@@ -148,9 +133,7 @@ impl Row for AnnotationRow {
     }
 
     fn read(columns: &mut Cursors) -> Result<Self, CellError> {
-        let (game, position) = (columns.text(0)?, columns.text(1)?);
-        let game_id = columns.optional_text(2)?;
-        let ply = columns.optional_integer(3)?.unwrap_or(0) as u32;
+        let place = Place::read(columns)?;
         let texts = columns.list(4, |cell| cell.short_text())?;
         let mut values = columns.list(5, |cell| cell.float())?.into_iter();
         let mut scores = columns.list(6, |cell| cell.float())?.into_iter();
@@ -167,10 +150,7 @@ impl Row for AnnotationRow {
             });
         }
         Ok(Self {
-            game,
-            position,
-            game_id,
-            ply,
+            place,
             moves,
             best: columns.optional(9, |cell| cell.short_text())?,
             value: columns.optional(10, |cell| cell.float())?,
@@ -183,16 +163,8 @@ impl Row for AnnotationRow {
     }
 }
 
-impl HasPosition for AnnotationRow {
-    fn game(&self) -> &str {
-        &self.game
-    }
-
-    fn position(&self) -> &str {
-        &self.position
-    }
-
-    fn game_id(&self) -> Option<&str> {
-        self.game_id.as_deref()
+impl HasPlace for AnnotationRow {
+    fn place(&self) -> &Place {
+        &self.place
     }
 }

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 
 /// Asks an oracle for the value of every legal move of every position, once each.
 ///
-/// The output is a folder of shards with a manifest. A stop at any moment loses at most the shard in work; the same command goes on
-/// where it stopped. Example: mavis data annotate positions.parquet --oracle stockfish:nodes=5000 --out annotated
+/// The output is a folder of shards with a manifest. Ctrl-C finishes the positions in hand, a killed program loses a few hundred at
+/// most; the same command goes on where it stopped. Example: mavis data annotate positions.parquet --oracle stockfish:nodes=5000 --out annotated
 #[derive(Args)]
 #[command(after_long_help = oracles::HELP)]
 pub(crate) struct Annotate {
@@ -45,17 +45,29 @@ impl Annotate {
             None => first_game(&self.positions)?,
         };
         let maker = OracleMaker::new(self.oracle.as_deref(), rules)?;
-        let settings =
-            AnnotateSettings { positions: self.positions, out: self.out, shard_size: self.shard_size };
+        let settings = AnnotateSettings {
+            positions: self.positions,
+            out: self.out,
+            shard_size: self.shard_size,
+            stop: crate::stop::flag(),
+        };
         let oracles = maker.make(n_threads(self.jobs))?;
         let mut progress = JobProgress::new(self.json, "positions");
         let result = mavis_data::annotate(&settings, oracles, |event| progress.watch(&event));
         progress.finish();
         let done = result.map_err(job_failure)?;
         if self.json {
+            let event = if done.n_left == 0 { "done" } else { "stopped" };
             return answer_json(&json!({
-                "event": "done", "rows": done.n_rows, "aside": done.n_aside, "repeats": done.n_repeats,
+                "event": event, "rows": done.n_rows, "aside": done.n_aside, "repeats": done.n_repeats,
+                "left": done.n_left,
             }));
+        }
+        if done.n_left > 0 {
+            return answer(&format!(
+                "stopped with {} positions left; the same command goes on\n",
+                done.n_left
+            ));
         }
         answer(&format!(
             "{} positions annotated, {} repeats asked once, {} set aside\n",
@@ -67,5 +79,5 @@ impl Annotate {
 /// The game of the first row.
 fn first_game(positions: &[PathBuf]) -> anyhow::Result<Option<Rules>> {
     let row = TableReader::<PositionRow>::open(positions).map_err(table_failure)?.next();
-    Ok(row.transpose().map_err(table_failure)?.and_then(|row| row.game.parse().ok()))
+    Ok(row.transpose().map_err(table_failure)?.and_then(|row| row.place.game.parse().ok()))
 }
