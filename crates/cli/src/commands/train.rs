@@ -72,7 +72,9 @@ impl Train {
 
 impl TrainMav {
     fn run(self) -> anyhow::Result<()> {
-        let mut settings: TrainSettings = read_settings(&self.config, &self.overrides)?;
+        let table = read_table(&self.config, &self.overrides)?;
+        let mut settings =
+            TrainSettings::from_table(table).map_err(|error| bad_file(&self.config, &error))?;
         if let Some(minutes) = self.max_minutes {
             settings.budget = Budget::Minutes(minutes);
         }
@@ -101,14 +103,19 @@ impl TrainMav {
     }
 }
 
-/// Reads the file, then lays the overrides over it; unknown keys are errors.
-fn read_settings<T: DeserializeOwned>(path: &Path, overrides: &[String]) -> anyhow::Result<T> {
+/// Reads the file, then lays the overrides over it.
+fn read_table(path: &Path, overrides: &[String]) -> anyhow::Result<toml::Table> {
     let text = std::fs::read_to_string(path).with_context(|| path.display().to_string()).map_err(chain)?;
     let mut table: toml::Table = text.parse().map_err(|error| bad_file(path, &error))?;
     for line in overrides {
         lay_over(&mut table, line)?;
     }
-    table.try_into().map_err(|error| bad_file(path, &error).into())
+    Ok(table)
+}
+
+/// The same as settings; unknown keys are errors.
+fn read_settings<T: DeserializeOwned>(path: &Path, overrides: &[String]) -> anyhow::Result<T> {
+    read_table(path, overrides)?.try_into().map_err(|error| bad_file(path, &error).into())
 }
 
 fn chain(error: anyhow::Error) -> BadInput {

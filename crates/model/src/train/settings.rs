@@ -1,11 +1,11 @@
 //! Settings of a training run: one TOML file, unknown keys refused.
 
 use crate::{
-    Preset, Schedule,
+    Preset, Schedule, Shape,
     mixture::{BatchSettings, ExampleSettings},
     pack::LossSettings,
 };
-use mavis_net::{Device, OptimizerSettings, TransformerConfig};
+use mavis_net::{Algorithm, Device, OptimizerSettings, TransformerConfig};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -57,8 +57,17 @@ pub struct TrainSettings {
 
 impl Default for TrainSettings {
     fn default() -> Self {
-        Self {
-            preset: Preset::Test,
+        Self::of(Preset::Test)
+    }
+}
+
+impl TrainSettings {
+    /// What a preset trains with where a file is silent: plain settings for the one of tests, those that won in
+    /// `docs/learning.md` for the others.
+    #[must_use]
+    pub fn of(preset: Preset) -> Self {
+        let plain = Self {
+            preset,
             shape: None,
             qk_norm: true,
             full_input: false,
@@ -78,7 +87,42 @@ impl Default for TrainSettings {
             loss: LossSettings::default(),
             optimizer: OptimizerSettings::default(),
             schedule: Schedule::default(),
+        };
+        if preset == Preset::Test {
+            return plain;
         }
+        Self {
+            full_input: true,
+            examples: ExampleSettings { flipped: 0.5, ..plain.examples },
+            optimizer: OptimizerSettings { algorithm: Algorithm::Muon, ..plain.optimizer },
+            schedule: Schedule { peak: 2e-3, shape: Shape::Trapezoid, decay: 0.6, ..plain.schedule },
+            ..plain
+        }
+    }
+
+    /// Settings of a file, laid over those of its preset; unknown keys are errors.
+    ///
+    /// # Errors
+    /// When a key is unknown or a value is not of its kind.
+    pub fn from_table(mut table: toml::Table) -> Result<Self, toml::de::Error> {
+        let preset = table.get("preset").cloned().map(Preset::deserialize).transpose()?;
+        let base = toml::Table::try_from(Self::of(preset.unwrap_or(Preset::Test)))
+            .map_err(serde::de::Error::custom)?;
+        for (key, value) in base {
+            match (table.get_mut(&key), value) {
+                // A budget is one of two kinds, so a file's replaces it whole.
+                (Some(toml::Value::Table(given)), toml::Value::Table(base)) if key != "budget" => {
+                    for (key, value) in base {
+                        given.entry(key).or_insert(value);
+                    }
+                }
+                (Some(_), _) => {}
+                (None, value) => {
+                    table.insert(key, value);
+                }
+            }
+        }
+        table.try_into()
     }
 }
 
@@ -177,5 +221,42 @@ impl TrainSettings {
         config.qk_norm = self.qk_norm;
         config.validate().map_err(|error| SettingsError(error.to_string()))?;
         Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<TrainSettings, toml::de::Error> {
+        TrainSettings::from_table(text.parse().expect("TOML"))
+    }
+
+    #[test]
+    fn a_file_is_laid_over_its_preset() {
+        assert_eq!(read("").expect("empty"), TrainSettings::default());
+        let small =
+            read("preset = '9m'\nbudget = { minutes = 2.0 }\n[schedule]\npeak = 1e-3\n").expect("settings");
+        assert_eq!(small.optimizer.algorithm, Algorithm::Muon);
+        assert!(small.full_input);
+        assert_eq!(small.schedule, Schedule { peak: 1e-3, ..TrainSettings::of(Preset::Small).schedule });
+        assert_eq!(small.budget, Budget::Minutes(2.0));
+        assert!(!read("preset = '9m'\nfull_input = false").expect("settings").full_input);
+    }
+
+    #[test]
+    fn unknown_keys_and_presets_are_errors() {
+        for text in ["presett = '9m'", "[optimizer]\nalgoritm = 'muon'", "preset = '10m'", "preset = 9"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn resolved_settings_read_back_as_they_are() {
+        for preset in Preset::ALL {
+            let settings = TrainSettings::of(preset);
+            let table = toml::Table::try_from(&settings).expect("table");
+            assert_eq!(TrainSettings::from_table(table).expect("settings"), settings);
+        }
     }
 }

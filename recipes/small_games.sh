@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the positions of the small games that recipes/second.toml learns from, in gen/, by the clock:
-#   recipes/second.sh [SECONDS=540] [CORES=9]
+# Makes the positions of the small games that recipes/second.toml and third.toml learn from, in gen/, by the clock:
+#   recipes/small_games.sh [SECONDS=540] [CORES=9]
 # Each job is self-play of one of our own oracles, in small shards that are whole as soon as they are there, and a second
 # call goes on. Few positions are learned by heart (docs/learning.md): make hundreds of thousands before training. What a run gets depends on the machine; counts are printed at the end.
 set -uo pipefail
