@@ -163,3 +163,23 @@ impl TransformerConfig {
         (0..self.head_dim() / 2).map(|i| self.rope_theta.powf(-2.0 * i as f32 / head_dim)).collect()
     }
 }
+
+#[cfg(test)]
+impl TransformerConfig {
+    /// As small as every kernel takes.
+    pub(crate) fn tiny() -> Self {
+        Self {
+            vocab: 64,
+            d_model: 64,
+            n_layers: 1,
+            n_heads: 2,
+            d_ff: 64,
+            rope_theta: 10_000.0,
+            norm_eps: 1e-5,
+            qk_norm: false,
+            tied: false,
+            init_seed: 1,
+            variant: Default::default(),
+        }
+    }
+}

@@ -127,6 +127,17 @@ impl ConvNetConfig {
         self.input.iter().product()
     }
 
+    /// How many boards inputs hold.
+    pub(crate) fn n_boards(&self, inputs: &[f32]) -> Result<usize, NetError> {
+        let size = self.n_inputs();
+        let n = inputs.len() / size;
+        if n * size == inputs.len() {
+            Ok(n)
+        } else {
+            Err(NetError::Length { what: "inputs", expected: (n + 1) * size, got: inputs.len() })
+        }
+    }
+
     /// Values of an output.
     ///
     /// # Errors
@@ -217,6 +228,11 @@ impl NetworkConfig for ConvNetConfig {
 }
 
 impl ConvTargets<'_> {
+    /// Those of some boards, by the range of their outputs.
+    pub(crate) fn part(&self, outputs: std::ops::Range<usize>) -> ConvTargets<'_> {
+        ConvTargets { values: &self.values[outputs.clone()], weights: &self.weights[outputs], ..*self }
+    }
+
     /// Checks lengths and that something is trained.
     pub(crate) fn validate(&self, n: usize, n_outputs: usize) -> Result<(), NetError> {
         for (what, len) in [("targets", self.values.len()), ("target weights", self.weights.len())] {

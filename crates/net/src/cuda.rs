@@ -62,19 +62,7 @@ mod tests {
     fn a_missing_library_is_an_error_that_says_so() {
         let Err(error) = available() else { return };
         assert!(error.to_string().contains("found"), "{error}");
-        let config = TransformerConfig {
-            vocab: 64,
-            d_model: 64,
-            n_layers: 1,
-            n_heads: 2,
-            d_ff: 64,
-            rope_theta: 10_000.0,
-            norm_eps: 1e-5,
-            qk_norm: false,
-            tied: false,
-            init_seed: 1,
-            variant: Default::default(),
-        };
+        let config = TransformerConfig::tiny();
         let state = TrainState::new(initial_parameters(&config).unwrap());
         let options = CudaOptions::for_tokens(512);
         let refused = CudaTrainer::new(config, &OptimizerSettings::default(), &state, &options);

@@ -231,19 +231,7 @@ mod tests {
 
     #[test]
     fn auto_finds_a_device_everywhere_and_a_missing_gpu_is_said() {
-        let config = TransformerConfig {
-            vocab: 64,
-            d_model: 64,
-            n_layers: 1,
-            n_heads: 2,
-            d_ff: 64,
-            rope_theta: 10_000.0,
-            norm_eps: 1e-5,
-            qk_norm: false,
-            tied: false,
-            init_seed: 1,
-            variant: Default::default(),
-        };
+        let config = TransformerConfig::tiny();
         let parameters = initial_parameters(&config).unwrap();
         let auto = Device::Auto.decoder(&config, &parameters, Precision::Exact).unwrap();
         assert_eq!(auto.config(), &config);

@@ -92,7 +92,7 @@ impl CpuConvNet {
     /// # Errors
     /// When the inputs are not a whole number of boards.
     pub fn predict(&self, inputs: &[f32], weights: Weights) -> Result<Vec<f32>, NetError> {
-        let n = self.n_boards(inputs)?;
+        let n = self.config.n_boards(inputs)?;
         let size = self.config.n_inputs();
         let parameters = self.parameters(weights);
         let mut out = vec![0.0; n * self.n_outputs];
@@ -117,7 +117,7 @@ impl CpuConvNet {
         weights: Weights,
     ) -> Result<f32, NetError> {
         let outputs = self.predict(inputs, weights)?;
-        targets.validate(self.n_boards(inputs)?, self.n_outputs)?;
+        targets.validate(self.config.n_boards(inputs)?, self.n_outputs)?;
         let total = loss_only(&outputs, targets, self.n_outputs);
         Ok((total / targets.normalizer(self.n_outputs).max(f64::MIN_POSITIVE)) as f32)
     }
@@ -127,7 +127,7 @@ impl CpuConvNet {
     /// # Errors
     /// When inputs or targets have the wrong length or no weight, or the loss is not finite: then the gradient is cleared.
     pub fn forward_backward(&mut self, inputs: &[f32], targets: ConvTargets<'_>) -> Result<f32, NetError> {
-        let n = self.n_boards(inputs)?;
+        let n = self.config.n_boards(inputs)?;
         targets.validate(n, self.n_outputs)?;
         if n == 0 {
             return Ok(0.0);
@@ -143,11 +143,7 @@ impl CpuConvNet {
                 .map(|start| {
                     let end = n.min(start + BOARDS);
                     let own = start * n_outputs..end * n_outputs;
-                    let targets = ConvTargets {
-                        values: &targets.values[own.clone()],
-                        weights: &targets.weights[own],
-                        ..targets
-                    };
+                    let targets = targets.part(own);
                     let mut gradient = vec![0.0; self.gradient.len()];
                     let mut total = 0.0;
                     with_memory(|memory| {
@@ -198,16 +194,6 @@ impl CpuConvNet {
         match weights {
             Weights::Live => &self.state.parameters,
             Weights::Average => &self.state.average,
-        }
-    }
-
-    fn n_boards(&self, inputs: &[f32]) -> Result<usize, NetError> {
-        let size = self.config.n_inputs();
-        let n = inputs.len() / size;
-        if n * size == inputs.len() {
-            Ok(n)
-        } else {
-            Err(NetError::Length { what: "inputs", expected: (n + 1) * size, got: inputs.len() })
         }
     }
 }

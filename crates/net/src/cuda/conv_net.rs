@@ -94,7 +94,7 @@ impl CudaConvNet {
     /// # Errors
     /// As [`CpuConvNet`](crate::cpu::CpuConvNet)'s, and when the device fails.
     pub fn forward_backward(&mut self, inputs: &[f32], targets: ConvTargets<'_>) -> Result<f32, NetError> {
-        let n = self.n_boards(inputs)?;
+        let n = self.config.n_boards(inputs)?;
         targets.validate(n, self.n_outputs)?;
         if n == 0 {
             return Ok(0.0);
@@ -106,11 +106,7 @@ impl CudaConvNet {
         for first in (0..n).step_by(chunk) {
             let end = n.min(first + chunk);
             let own = first * n_outputs..end * n_outputs;
-            let part = ConvTargets {
-                values: &targets.values[own.clone()],
-                weights: &targets.weights[own],
-                ..targets
-            };
+            let part = targets.part(own);
             on.load(&inputs[first * size..end * size], end - first)?;
             total += on.gradient_of(part, end - first, 1.0 / normalizer as f32)?;
         }
@@ -147,16 +143,6 @@ impl CudaConvNet {
         on.device.bind()?;
         Ok(on)
     }
-
-    fn n_boards(&self, inputs: &[f32]) -> Result<usize, NetError> {
-        let size = self.config.n_inputs();
-        let n = inputs.len() / size;
-        if n * size == inputs.len() {
-            Ok(n)
-        } else {
-            Err(NetError::Length { what: "inputs", expected: (n + 1) * size, got: inputs.len() })
-        }
-    }
 }
 
 impl ConvNet for CudaConvNet {
@@ -173,7 +159,7 @@ impl ConvNet for CudaConvNet {
     }
 
     fn predict(&self, inputs: &[f32], weights: Weights) -> Result<Vec<f32>, NetError> {
-        let (n, size) = (self.n_boards(inputs)?, self.config.n_inputs());
+        let (n, size) = (self.config.n_boards(inputs)?, self.config.n_inputs());
         let mut guard = self.on_device.lock().map_err(|_| poisoned())?;
         let on = &mut *guard;
         on.device.bind()?;
