@@ -1,34 +1,24 @@
 //! Which moves matter most to both sides, by electric currents.
 //!
-//! A side's graph is a circuit between its edges; cells through which much current flows lie on many short paths. A cell that
-//! matters to both sides is tried first (an idea of Shannon's, used by Hex programs since Queenbee and Hexy).
+//! A side's connections are a circuit between its edges; cells through which much current flows lie on many short paths. A
+//! cell that matters to both sides is tried first (an idea of Shannon's, used by Hex programs since Queenbee and Hexy).
 
-use super::board::{Cells, bits};
-use super::graph::{EDGES, Graph};
+use super::connections::{Connections, EDGES};
 
-/// The share of the whole current that flows through each cell, indexed like the board.
-pub(super) fn currents(graph: &Graph, empty: Cells) -> Vec<f32> {
-    let cells: Vec<usize> = bits(empty).collect();
-    let mut place_of = vec![usize::MAX; graph.next_to.len()];
-    for (idx, &cell) in cells.iter().enumerate() {
-        place_of[cell] = idx;
-    }
-    let potentials = potentials(graph, empty, &cells, &place_of);
-    let mut currents = vec![0.0; graph.next_to.len()];
+/// The share of the whole current that flows through each cell of a board of `n_cells`.
+pub(super) fn currents(connections: &Connections, n_cells: usize) -> Vec<f32> {
+    let potentials = potentials(connections);
+    let mut currents = vec![0.0; n_cells];
     let mut total = 0.0;
-    for (idx, &cell) in cells.iter().enumerate() {
-        let here = potentials[idx];
-        let around = graph.next_to[cell];
-        let mut flow: f32 =
-            bits(around & empty).map(|other| (here - potentials[place_of[other]]).abs()).sum();
-        if around >> EDGES[0] & 1 != 0 {
-            flow += EDGE_CONDUCTANCE * (1.0 - here).abs();
-            total += EDGE_CONDUCTANCE * (1.0 - here).abs();
+    for (place, &here) in potentials.iter().enumerate() {
+        let flow = |other: usize| conductance(connections, place, other) * (here - potentials[other]).abs();
+        let flow: f32 = (0..potentials.len()).filter(|&other| other != place).map(flow).sum();
+        if place == 0 {
+            total = flow;
         }
-        if around >> EDGES[1] & 1 != 0 {
-            flow += EDGE_CONDUCTANCE * here.abs();
+        if let Some(cell) = connections.cell(place) {
+            currents[cell] = flow / 2.0;
         }
-        currents[cell] = flow / 2.0;
     }
     if total > 0.0 {
         currents.iter_mut().for_each(|current| *current /= total);
@@ -36,31 +26,39 @@ pub(super) fn currents(graph: &Graph, empty: Cells) -> Vec<f32> {
     currents
 }
 
-/// A link between two empty cells resists twice as much as one to an edge, which costs a single stone.
-const EDGE_CONDUCTANCE: f32 = 2.0;
+/// How well current flows between two places. An empty cell resists with a half on each side, a chain not at all.
+fn conductance(connections: &Connections, a: usize, b: usize) -> f32 {
+    if !connections.is_linked([a, b]) {
+        return 0.0;
+    }
+    match usize::from(connections.cell(a).is_some()) + usize::from(connections.cell(b).is_some()) {
+        0 => JOINED,
+        1 => 2.0,
+        _ => 1.0,
+    }
+}
+
+/// The conductance between chains that are connected: many times that of a cell.
+const JOINED: f32 = 50.0;
 /// Keeps cells without any link from dividing by zero.
 const LEAK: f32 = 1e-5;
 
-/// The potential of each cell with the edges held at 1 and 0: Kirchhoff's equations by elimination.
-fn potentials(graph: &Graph, empty: Cells, cells: &[usize], place_of: &[usize]) -> Vec<f32> {
-    let n = cells.len();
-    // One row a cell, the right side last.
+/// The potential of each place with the edges held at 1 and 0: Kirchhoff's equations by elimination.
+fn potentials(connections: &Connections) -> Vec<f32> {
+    let n = connections.n_places() - EDGES;
+    // One row a place, the right side last.
     let width = n + 1;
     let mut rows = vec![0.0_f32; n * width];
-    for (idx, &cell) in cells.iter().enumerate() {
-        let around = graph.next_to[cell];
-        let row = &mut rows[idx * width..(idx + 1) * width];
-        for other in bits(around & empty) {
-            row[place_of[other]] = -1.0;
-            row[idx] += 1.0;
+    for (idx, row) in rows.chunks_exact_mut(width).enumerate() {
+        row[idx] = LEAK;
+        for other in (0..n).filter(|&other| other != idx) {
+            let conductance = conductance(connections, idx + EDGES, other + EDGES);
+            row[other] = -conductance;
+            row[idx] += conductance;
         }
-        for (edge, potential) in EDGES.into_iter().zip([1.0, 0.0]) {
-            if around >> edge & 1 != 0 {
-                row[idx] += EDGE_CONDUCTANCE;
-                row[n] += EDGE_CONDUCTANCE * potential;
-            }
-        }
-        row[idx] += LEAK;
+        let edges = [0, 1].map(|edge| conductance(connections, edge, idx + EDGES));
+        row[idx] += edges[0] + edges[1];
+        row[n] = edges[0];
     }
     for pivot in 0..n {
         let (above, below) = rows.split_at_mut((pivot + 1) * width);
@@ -74,11 +72,12 @@ fn potentials(graph: &Graph, empty: Cells, cells: &[usize], place_of: &[usize]) 
             }
         }
     }
-    let mut potentials = vec![0.0; n];
+    let mut potentials = vec![0.0; n + EDGES];
+    potentials[0] = 1.0;
     for idx in (0..n).rev() {
         let row = &rows[idx * width..(idx + 1) * width];
-        let known: f32 = (idx + 1..n).map(|other| row[other] * potentials[other]).sum();
-        potentials[idx] = (row[n] - known) / row[idx];
+        let known: f32 = (idx + 1..n).map(|other| row[other] * potentials[other + EDGES]).sum();
+        potentials[idx + EDGES] = (row[n] - known) / row[idx];
     }
     potentials
 }

@@ -31,7 +31,7 @@ const COMBINED: usize = 4;
 /// Combinations taken from one new semi-connection at most.
 const TAKEN: usize = 3;
 /// The places of the two edges.
-const EDGES: usize = 2;
+pub(super) const EDGES: usize = 2;
 
 /// The connections of a side.
 pub(super) struct Connections {
@@ -105,6 +105,22 @@ impl Connections {
     /// The carriers of semi-connections between the edges: with one of them the side wins if it is to move.
     pub(super) fn almost_winning(&self) -> &[Cells] {
         &self.semi[self.pair([0, 1])]
+    }
+
+    /// Edges, other chains and empty cells.
+    pub(super) fn n_places(&self) -> usize {
+        self.n_places
+    }
+
+    /// The cell of a place that is empty.
+    pub(super) fn cell(&self, place: usize) -> Option<usize> {
+        let bit = self.own_bit[place];
+        (bit != 0).then(|| bit.trailing_zeros() as usize)
+    }
+
+    /// Whether two places are connected.
+    pub(super) fn is_linked(&self, ends: [usize; 2]) -> bool {
+        !self.full[self.pair(ends)].is_empty()
     }
 
     /// Every connection found, as the cells of its ends (nothing for an edge or a chain), its carrier, and whether it holds

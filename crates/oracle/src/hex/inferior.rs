@@ -44,11 +44,6 @@ impl Inferior {
         Self { graphs, empty: geometry.empty(board) }
     }
 
-    /// The graph of a side.
-    pub(super) fn graph(&self, side: Side) -> &Graph {
-        &self.graphs[side.index()]
-    }
-
     /// The moves of `side` among `cells` that may be worth more than the others, if any move is.
     ///
     /// A move that one reply makes dead is left out: after the reply the side stands no better than without the move, so if
@@ -118,4 +113,4 @@ impl Inferior {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -1,5 +1,7 @@
 //! The exact Hex solver: proof-number search cut by virtual connections and inferior cells.
 
+mod claim;
+mod claims;
 mod examine;
 mod search;
 
@@ -23,15 +25,6 @@ pub enum Solved<T> {
     OutOfReach,
 }
 
-/// Who wins, and what the winner needs for it.
-#[derive(Clone, Copy, Debug)]
-struct Proof {
-    /// Whether the side to move wins.
-    mover_wins: bool,
-    /// Empty cells with which, and its stones, the winner wins even if the loser had all others.
-    carrier: Cells,
-}
-
 impl HexSolver {
     /// A solver that gives up after it has looked at `node_limit` positions.
     #[must_use]
@@ -53,7 +46,7 @@ impl HexSolver {
         let (geometry, board) = begin(position)?;
         let mut search = Search::new(&geometry, self.node_limit);
         let proof = search.solve(&board);
-        self.n_nodes = search.n_nodes();
+        self.n_nodes = search.n_looks();
         Ok(proof.map_or(Solved::OutOfReach, |proof| Solved::Yes(proof.mover_wins)))
     }
 
@@ -65,7 +58,7 @@ impl HexSolver {
         let (geometry, board) = begin(position)?;
         let mut search = Search::new(&geometry, self.node_limit);
         let found = winning_cells(&mut search, &geometry, &board);
-        self.n_nodes = search.n_nodes();
+        self.n_nodes = search.n_looks();
         Ok(match found {
             Ok(cells) => Solved::Yes(bits(cells).map(|cell| Move(cell as u16)).collect()),
             Err(OutOfNodes) => Solved::OutOfReach,
@@ -86,10 +79,9 @@ fn begin(position: &Hex) -> Result<(Geometry, Board), OracleError> {
 
 /// Every winning cell. The board is not filled first: all moves count here, inferior ones too.
 fn winning_cells(search: &mut Search<'_>, geometry: &Geometry, board: &Board) -> Result<Cells, OutOfNodes> {
-    let mut open = geometry.empty(board) & search.must_play(board)?;
-    let mut winning = 0;
+    let (mut open, mut winning) = (geometry.empty(board), 0);
     // Cells the winner most needs first: their refutations rule out the most.
-    for cell in search.order(board, open) {
+    for cell in search.must_play(board)? {
         if open >> cell & 1 == 0 {
             continue;
         }

@@ -1,67 +1,73 @@
 //! What can be said of a position without search.
 
-use super::Proof;
 use crate::hex::board::{Board, Cells, Geometry, bits};
 use crate::hex::circuit::currents;
 use crate::hex::connections::{Connections, Kept};
 use crate::hex::inferior::Inferior;
-use mavis_game::Side;
+
+/// Who wins, and what the winner needs for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outcome {
+    /// Whether the side to move wins.
+    pub(super) mover_wins: bool,
+    /// Empty cells with which, and its stones, the winner wins even if the loser had all others.
+    pub(super) carrier: Cells,
+}
 
 /// What a look at a position gives.
 pub(super) enum Look {
     /// Who wins.
-    Decided(Proof),
+    Decided(Outcome),
     /// The moves that may win, and the cells the other side needs to refute all others.
     Open { moves: Vec<usize>, carrier: Cells },
 }
 
-/// The moves that a side has to make, unless it loses at once.
-pub(super) struct MustPlay {
-    pub(super) cells: Cells,
-    /// The cells the other side needs to refute the moves outside.
-    pub(super) carrier: Cells,
-}
-
 /// Looks at a board whose dead and captured cells are filled.
 pub(super) fn examine(geometry: &Geometry, board: &Board, inferior: &Inferior) -> Look {
-    let must_play = match must_play(geometry, board) {
-        Ok(must_play) => must_play,
-        Err(carrier) => return Look::Decided(Proof { mover_wins: false, carrier }),
-    };
+    let theirs = Connections::of(geometry, board, board.side.other(), Kept::default(), false);
+    if let Some(&carrier) = theirs.winning().first() {
+        return Look::Decided(Outcome { mover_wins: false, carrier });
+    }
     let ours = Connections::of(geometry, board, board.side, Kept::default(), true);
     let wins = ours.winning().iter().chain(ours.almost_winning());
     if let Some(&carrier) = wins.min_by_key(|carrier| carrier.count_ones()) {
-        return Look::Decided(Proof { mover_wins: true, carrier });
+        return Look::Decided(Outcome { mover_wins: true, carrier });
     }
-    let candidates = inferior.candidates(board.side, must_play.cells);
-    let carrier = must_play.carrier | candidates.killers;
+    let (must_play, mut carrier) = must_play(geometry.empty(board), &theirs);
+    let candidates = inferior.candidates(board.side, must_play);
+    carrier |= candidates.killers;
     if candidates.cells == 0 {
-        return Look::Decided(Proof { mover_wins: false, carrier });
+        return Look::Decided(Outcome { mover_wins: false, carrier });
     }
-    Look::Open { moves: ordered(geometry, board, inferior, candidates.cells), carrier }
+    Look::Open { moves: ordered(geometry, [&ours, &theirs], candidates.cells), carrier }
 }
 
-/// Where the side to move has to play, by the other side's threats to join its edges; the carrier of a connection if it is
-/// too late for that.
-pub(super) fn must_play(geometry: &Geometry, board: &Board) -> Result<MustPlay, Cells> {
-    let theirs = Connections::of(geometry, board, board.side.other(), Kept::default(), false);
-    if let Some(&carrier) = theirs.winning().first() {
-        return Err(carrier);
+/// Where the side to move has to play on a board as it is, best first.
+pub(super) fn ordered_must_play(geometry: &Geometry, board: &Board) -> Vec<usize> {
+    let [ours, theirs] = [board.side, board.side.other()]
+        .map(|side| Connections::of(geometry, board, side, Kept::default(), false));
+    if !theirs.winning().is_empty() {
+        return Vec::new();
     }
-    let (mut cells, mut carrier) = (geometry.empty(board), 0);
+    let (cells, _) = must_play(geometry.empty(board), &theirs);
+    ordered(geometry, [&ours, &theirs], cells)
+}
+
+/// Where a side has to play because of the other's threats to join its edges, and the cells the other needs for them.
+fn must_play(empty: Cells, theirs: &Connections) -> (Cells, Cells) {
+    let (mut cells, mut carrier) = (empty, 0);
     for semi in theirs.almost_winning() {
         if cells & !semi != 0 {
             cells &= semi;
             carrier |= semi;
         }
     }
-    if cells == 0 { Err(carrier) } else { Ok(MustPlay { cells, carrier }) }
+    (cells, carrier)
 }
 
 /// The cells in the order in which they should be tried.
-pub(super) fn ordered(geometry: &Geometry, board: &Board, inferior: &Inferior, cells: Cells) -> Vec<usize> {
-    let empty = geometry.empty(board);
-    let flows = [Side::First, Side::Second].map(|side| currents(inferior.graph(side), empty));
+fn ordered(geometry: &Geometry, sides: [&Connections; 2], cells: Cells) -> Vec<usize> {
+    let flows = sides.map(|side| currents(side, geometry.neighbors.len()));
     let mut moves: Vec<usize> = bits(cells).collect();
     let weight = |cell: usize| flows[0][cell] + flows[1][cell];
     moves.sort_by(|&a, &b| weight(b).total_cmp(&weight(a)));

@@ -4,10 +4,11 @@
 //! Of a position's moves only the most promising ones count at first; when one of them is refuted the next takes its place
 //! (*focused* search, after Henderson's solver).
 
-use super::Proof;
-use super::examine::{Look, examine, must_play, ordered};
+use super::claim::Claim;
+use super::claims::{Claims, Word};
+use super::examine::{Look, Outcome, examine, ordered_must_play};
 use crate::hex::board::{Board, Cells, Geometry};
-use crate::hex::inferior::{Inferior, filled};
+use crate::hex::inferior::filled;
 use std::collections::HashMap;
 
 /// How many positions, at least, have to be decided to prove that the side to move wins, or loses.
@@ -26,12 +27,15 @@ const NARROW: usize = 3;
 
 /// A position that was reached.
 struct Node {
+    /// The board with all that can be filled.
     board: Board,
+    /// The stones that were played, not filled, on the way it was first reached.
+    played: [Cells; 2],
     state: State,
 }
 
 enum State {
-    Decided(Proof),
+    Decided(Claim),
     Open(Open),
 }
 
@@ -42,6 +46,8 @@ struct Open {
     moves: Vec<(u8, Option<u32>)>,
     /// The cells the other side needs to refute all other moves.
     carrier: Cells,
+    /// How many of the claims were asked about this position.
+    n_asked: usize,
 }
 
 /// The node limit was reached.
@@ -52,79 +58,135 @@ pub(super) struct OutOfNodes;
 pub(super) struct Search<'a> {
     geometry: &'a Geometry,
     node_limit: u64,
+    n_looks: u64,
     nodes: Vec<Node>,
     known: HashMap<Board, u32>,
+    claims: Claims,
 }
 
 impl<'a> Search<'a> {
     pub(super) fn new(geometry: &'a Geometry, node_limit: u64) -> Self {
-        Self { geometry, node_limit, nodes: Vec::new(), known: HashMap::new() }
+        let (nodes, known) = (Vec::new(), HashMap::new());
+        Self { geometry, node_limit, n_looks: 0, nodes, known, claims: Claims::default() }
     }
 
     /// Positions looked at so far.
-    pub(super) fn n_nodes(&self) -> u64 {
-        self.nodes.len() as u64
+    pub(super) fn n_looks(&self) -> u64 {
+        self.n_looks
+    }
+
+    /// The claims of all decided positions.
+    #[cfg(test)]
+    pub(super) fn decided(&self) -> impl Iterator<Item = &Claim> {
+        self.nodes.iter().filter_map(|node| match &node.state {
+            State::Decided(claim) => Some(claim),
+            State::Open(_) => None,
+        })
     }
 
     /// Who wins a position that is not over, with the cells the winner needs on the board as given.
-    pub(super) fn solve(&mut self, board: &Board) -> Result<Proof, OutOfNodes> {
-        let root = self.reach(board)?;
+    pub(super) fn solve(&mut self, board: &Board) -> Result<Outcome, OutOfNodes> {
+        let root = self.reach(board, board.stones)?;
         self.deepen(root, Numbers { win: INFINITE, loss: INFINITE })?;
         match self.nodes[root as usize].state {
-            State::Decided(proof) => Ok(self.proof_before(board, root, proof)),
+            State::Decided(claim) => Ok(self.outcome_before(board, 0, root, &claim)),
             State::Open(_) => Err(OutOfNodes),
         }
     }
 
-    /// Where the side to move has to play on a board as it is.
-    pub(super) fn must_play(&self, board: &Board) -> Result<Cells, OutOfNodes> {
+    /// Where the side to move has to play on a board as it is, the most promising first.
+    pub(super) fn must_play(&self, board: &Board) -> Result<Vec<usize>, OutOfNodes> {
         if self.node_limit == 0 {
             return Err(OutOfNodes);
         }
-        Ok(must_play(self.geometry, board).map_or(0, |must_play| must_play.cells))
-    }
-
-    /// Cells in the order in which they should be tried.
-    pub(super) fn order(&self, board: &Board, cells: Cells) -> Vec<usize> {
-        ordered(self.geometry, board, &Inferior::new(self.geometry, board), cells)
+        Ok(ordered_must_play(self.geometry, board))
     }
 
     /// The node of a board, which is filled and looked at when it is new.
-    fn reach(&mut self, board: &Board) -> Result<u32, OutOfNodes> {
+    fn reach(&mut self, board: &Board, played: [Cells; 2]) -> Result<u32, OutOfNodes> {
         let (board, inferior) = filled(self.geometry, board);
         if let Some(&idx) = self.known.get(&board) {
             return Ok(idx);
         }
-        if self.n_nodes() >= self.node_limit {
-            return Err(OutOfNodes);
-        }
-        let state = match examine(self.geometry, &board, &inferior) {
-            Look::Decided(proof) => State::Decided(proof),
-            Look::Open { moves, carrier } => {
-                let moves: Vec<_> = moves.into_iter().map(|cell| (cell as u8, None)).collect();
-                let numbers = Numbers { win: 1, loss: n_searched(moves.len()) as u32 };
-                State::Open(Open { numbers, moves, carrier })
+        let state = match self.claims.ask(&board, 0, self.geometry.empty(&board)) {
+            Word::Decided(claim) => State::Decided(claim),
+            Word::Open { .. } => {
+                if self.n_looks >= self.node_limit {
+                    return Err(OutOfNodes);
+                }
+                self.n_looks += 1;
+                match examine(self.geometry, &board, &inferior) {
+                    Look::Decided(outcome) => State::Decided(self.claim(&board, played, outcome)),
+                    Look::Open { moves, carrier } => {
+                        let moves: Vec<_> = moves.into_iter().map(|cell| (cell as u8, None)).collect();
+                        let numbers = Numbers { win: 1, loss: n_searched(moves.len()) as u32 };
+                        State::Open(Open { numbers, moves, carrier, n_asked: 0 })
+                    }
+                }
             }
         };
         let idx = self.nodes.len() as u32;
-        self.nodes.push(Node { board, state });
+        self.nodes.push(Node { board, played, state });
         self.known.insert(board, idx);
+        self.consult(idx);
         Ok(idx)
     }
 
-    /// A node's proof as one of the board before it: cells that became the winner's since then are needed too.
-    fn proof_before(&self, before: &Board, node: u32, proof: Proof) -> Proof {
+    /// What the outcome of a filled board says of others.
+    fn claim(&self, board: &Board, played: [Cells; 2], outcome: Outcome) -> Claim {
+        let winner = if outcome.mover_wins { board.side } else { board.side.other() };
+        let stones = played[winner.index()];
+        let carrier = outcome.carrier | board.stones[winner.index()] & !stones;
+        Claim { winner, to_move: outcome.mover_wins, stones, carrier }.shrunk(self.geometry)
+    }
+
+    /// Decides a node.
+    fn decide(&mut self, idx: u32, outcome: Outcome) {
+        let node = &self.nodes[idx as usize];
+        let claim = self.claim(&node.board, node.played, outcome);
+        self.claims.add(claim);
+        self.nodes[idx as usize].state = State::Decided(claim);
+    }
+
+    /// A node's claim as one of a board that becomes it when `cell` is played, if any, and all is filled.
+    fn outcome_before(&self, before: &Board, cell: Cells, node: u32, claim: &Claim) -> Outcome {
         let after = &self.nodes[node as usize].board;
-        let winner = if proof.mover_wins { after.side } else { after.side.other() };
-        let taken = after.stones[winner.index()] & !before.stones[winner.index()];
-        Proof { carrier: proof.carrier | taken, ..proof }
+        let own = claim.winner.index();
+        let mut carrier = claim.stones | claim.carrier;
+        let played = if before.side == claim.winner { cell } else { 0 };
+        // A stone that was filled stands for all the cells that captured it.
+        if claim.stones & !before.stones[own] & !played != 0 {
+            carrier |= after.stones[own];
+        }
+        Outcome { mover_wins: claim.winner == after.side, carrier: carrier & self.geometry.empty(before) }
+    }
+
+    /// Asks the claims proved since the last visit.
+    fn consult(&mut self, idx: u32) {
+        let n_claims = self.claims.len();
+        let node = &mut self.nodes[idx as usize];
+        let State::Open(open) = &mut node.state else { return };
+        let cells = open.moves.iter().fold(0, |cells, &(cell, _)| cells | 1 << cell);
+        match self.claims.ask(&node.board, open.n_asked, cells) {
+            Word::Decided(claim) => node.state = State::Decided(claim),
+            Word::Open { cells, carrier } => {
+                open.n_asked = n_claims;
+                open.carrier |= carrier;
+                open.moves.retain(|&(cell, _)| cells >> cell & 1 != 0);
+                if open.moves.is_empty() {
+                    let outcome = Outcome { mover_wins: false, carrier: open.carrier };
+                    self.decide(idx, outcome);
+                }
+            }
+        }
     }
 
     /// Works below a node until it is decided or its numbers reach the limit.
     fn deepen(&mut self, idx: u32, limit: Numbers) -> Result<(), OutOfNodes> {
         loop {
+            self.consult(idx);
             self.sift(idx);
-            let board = self.nodes[idx as usize].board;
+            let Node { board, mut played, .. } = self.nodes[idx as usize];
             let State::Open(open) = &self.nodes[idx as usize].state else { return Ok(()) };
             let choice = self.choose(open);
             let below = Numbers {
@@ -143,7 +205,8 @@ impl<'a> Search<'a> {
             let child = match child {
                 Some(child) => child,
                 None => {
-                    let child = self.reach(&board.after(usize::from(cell)))?;
+                    played[board.side.index()] |= 1 << cell;
+                    let child = self.reach(&board.after(usize::from(cell)), played)?;
                     if let State::Open(open) = &mut self.nodes[idx as usize].state {
                         open.moves[place].1 = Some(child);
                     }
@@ -160,22 +223,23 @@ impl<'a> Search<'a> {
             let node = &self.nodes[idx as usize];
             let State::Open(open) = &node.state else { return };
             let decided =
-                open.moves.iter().find_map(|&(cell, child)| match self.nodes[child? as usize].state {
-                    State::Decided(proof) => Some((cell, self.proof_before(&node.board, child?, proof))),
+                open.moves.iter().find_map(|&(cell, child)| match &self.nodes[child? as usize].state {
+                    State::Decided(claim) => {
+                        Some((cell, self.outcome_before(&node.board, 1 << cell, child?, claim)))
+                    }
                     State::Open(_) => None,
                 });
-            let Some((cell, proof)) = decided else { return };
+            let Some((cell, reply)) = decided else { return };
             let State::Open(open) = &mut self.nodes[idx as usize].state else { return };
-            let outcome = if proof.mover_wins {
-                open.carrier |= proof.carrier;
-                open.moves.retain(|&(other, _)| other != cell && proof.carrier >> other & 1 != 0);
-                open.moves.is_empty().then_some(Proof { mover_wins: false, carrier: open.carrier })
+            if reply.mover_wins {
+                open.carrier |= reply.carrier;
+                open.moves.retain(|&(other, _)| other != cell && reply.carrier >> other & 1 != 0);
+                if open.moves.is_empty() {
+                    let outcome = Outcome { mover_wins: false, carrier: open.carrier };
+                    self.decide(idx, outcome);
+                }
             } else {
-                Some(Proof { mover_wins: true, carrier: proof.carrier })
-            };
-            if let Some(proof) = outcome {
-                self.nodes[idx as usize].state = State::Decided(proof);
-                return;
+                self.decide(idx, Outcome { mover_wins: true, carrier: reply.carrier });
             }
         }
     }
