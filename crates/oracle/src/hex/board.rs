@@ -10,8 +10,6 @@ pub(crate) type Cells = u128;
 
 /// Neighbors and edges of the cells of one board size.
 pub(crate) struct Geometry {
-    /// Rows and columns.
-    pub(crate) size: usize,
     /// Every cell.
     pub(crate) all: Cells,
     /// The neighbors of each cell.
@@ -45,7 +43,7 @@ impl Geometry {
         let top = (1 << size) - 1;
         let left = (0..size).fold(0, |cells, row| cells | 1 << (row * size));
         let edges = [[top, top << (size * (size - 1))], [left, left << (size - 1)]];
-        Self { size, all: (1 << (size * size)) - 1, neighbors, edges }
+        Self { all: (1 << (size * size)) - 1, neighbors, edges }
     }
 
     /// The cells next to any of `cells`.

@@ -37,7 +37,8 @@ proptest! {
             let empty = geometry.empty(&board);
             let chains = geometry.chains(side, own);
             let cells: Vec<usize> = bits(empty).collect();
-            let found = Connections::of(&geometry, &board, side, Kept::default(), false);
+            let mut found = Connections::default();
+            found.find(&geometry, &board, side, false);
             for (ends, carrier, full) in found.all() {
                 prop_assert_eq!(carrier & !empty, 0);
                 // The stones at an end, and the cells next to it if it is an edge.

@@ -2,7 +2,7 @@
 
 use crate::hex::board::{Board, Cells, Geometry, bits};
 use crate::hex::circuit::currents;
-use crate::hex::connections::{Connections, Kept};
+use crate::hex::connections::Connections;
 use crate::hex::inferior::Inferior;
 
 /// Who wins, and what the winner needs for it.
@@ -22,35 +22,46 @@ pub(super) enum Look {
     Open { moves: Vec<usize>, carrier: Cells },
 }
 
-/// Looks at a board whose dead and captured cells are filled.
-pub(super) fn examine(geometry: &Geometry, board: &Board, inferior: &Inferior) -> Look {
-    let theirs = Connections::of(geometry, board, board.side.other(), Kept::default(), false);
-    if let Some(&carrier) = theirs.winning().first() {
-        return Look::Decided(Outcome { mover_wins: false, carrier });
-    }
-    let ours = Connections::of(geometry, board, board.side, Kept::default(), true);
-    let wins = ours.winning().iter().chain(ours.almost_winning());
-    if let Some(&carrier) = wins.min_by_key(|carrier| carrier.count_ones()) {
-        return Look::Decided(Outcome { mover_wins: true, carrier });
-    }
-    let (must_play, mut carrier) = must_play(geometry.empty(board), &theirs);
-    let candidates = inferior.candidates(board.side, must_play);
-    carrier |= candidates.killers;
-    if candidates.cells == 0 {
-        return Look::Decided(Outcome { mover_wins: false, carrier });
-    }
-    Look::Open { moves: ordered(geometry, [&ours, &theirs], candidates.cells), carrier }
+/// Looks at boards; it keeps nothing of them but room to work in.
+#[derive(Default)]
+pub(super) struct Examiner {
+    ours: Connections,
+    theirs: Connections,
 }
 
-/// Where the side to move has to play on a board as it is, best first.
-pub(super) fn ordered_must_play(geometry: &Geometry, board: &Board) -> Vec<usize> {
-    let [ours, theirs] = [board.side, board.side.other()]
-        .map(|side| Connections::of(geometry, board, side, Kept::default(), false));
-    if !theirs.winning().is_empty() {
-        return Vec::new();
+impl Examiner {
+    /// Looks at a board whose dead and captured cells are filled.
+    pub(super) fn look(&mut self, geometry: &Geometry, board: &Board, inferior: &Inferior) -> Look {
+        let Self { ours, theirs } = self;
+        theirs.find(geometry, board, board.side.other(), false);
+        if let Some(carrier) = theirs.winning().next() {
+            return Look::Decided(Outcome { mover_wins: false, carrier });
+        }
+        ours.find(geometry, board, board.side, true);
+        let wins = ours.winning().chain(ours.almost_winning());
+        if let Some(carrier) = wins.min_by_key(|carrier| carrier.count_ones()) {
+            return Look::Decided(Outcome { mover_wins: true, carrier });
+        }
+        let (must_play, mut carrier) = must_play(geometry.empty(board), theirs);
+        let candidates = inferior.candidates(board.side, must_play);
+        carrier |= candidates.killers;
+        if candidates.cells == 0 {
+            return Look::Decided(Outcome { mover_wins: false, carrier });
+        }
+        Look::Open { moves: ordered(geometry, [ours, theirs], candidates.cells), carrier }
     }
-    let (cells, _) = must_play(geometry.empty(board), &theirs);
-    ordered(geometry, [&ours, &theirs], cells)
+
+    /// Where the side to move has to play on a board as it is, best first.
+    pub(super) fn must_play(&mut self, geometry: &Geometry, board: &Board) -> Vec<usize> {
+        let Self { ours, theirs } = self;
+        theirs.find(geometry, board, board.side.other(), false);
+        if theirs.wins() {
+            return Vec::new();
+        }
+        ours.find(geometry, board, board.side, false);
+        let (cells, _) = must_play(geometry.empty(board), theirs);
+        ordered(geometry, [ours, theirs], cells)
+    }
 }
 
 /// Where a side has to play because of the other's threats to join its edges, and the cells the other needs for them.
@@ -66,8 +77,8 @@ fn must_play(empty: Cells, theirs: &Connections) -> (Cells, Cells) {
 }
 
 /// The cells in the order in which they should be tried.
-fn ordered(geometry: &Geometry, sides: [&Connections; 2], cells: Cells) -> Vec<usize> {
-    let flows = sides.map(|side| currents(side, geometry.neighbors.len()));
+fn ordered(geometry: &Geometry, sides: [&mut Connections; 2], cells: Cells) -> Vec<usize> {
+    let flows = sides.map(|side| currents(&*side, geometry.neighbors.len()));
     let mut moves: Vec<usize> = bits(cells).collect();
     let weight = |cell: usize| flows[0][cell] + flows[1][cell];
     moves.sort_by(|&a, &b| weight(b).total_cmp(&weight(a)));

@@ -6,7 +6,7 @@
 
 use super::claim::Claim;
 use super::claims::{Claims, Word};
-use super::examine::{Look, Outcome, examine, ordered_must_play};
+use super::examine::{Examiner, Look, Outcome};
 use crate::hex::board::{Board, Cells, Geometry};
 use crate::hex::inferior::filled;
 use std::collections::HashMap;
@@ -62,12 +62,20 @@ pub(super) struct Search<'a> {
     nodes: Vec<Node>,
     known: HashMap<Board, u32>,
     claims: Claims,
+    examiner: Examiner,
 }
 
 impl<'a> Search<'a> {
     pub(super) fn new(geometry: &'a Geometry, node_limit: u64) -> Self {
-        let (nodes, known) = (Vec::new(), HashMap::new());
-        Self { geometry, node_limit, n_looks: 0, nodes, known, claims: Claims::default() }
+        Self {
+            geometry,
+            node_limit,
+            n_looks: 0,
+            nodes: Vec::new(),
+            known: HashMap::new(),
+            claims: Claims::default(),
+            examiner: Examiner::default(),
+        }
     }
 
     /// Positions looked at so far.
@@ -95,11 +103,11 @@ impl<'a> Search<'a> {
     }
 
     /// Where the side to move has to play on a board as it is, the most promising first.
-    pub(super) fn must_play(&self, board: &Board) -> Result<Vec<usize>, OutOfNodes> {
+    pub(super) fn must_play(&mut self, board: &Board) -> Result<Vec<usize>, OutOfNodes> {
         if self.node_limit == 0 {
             return Err(OutOfNodes);
         }
-        Ok(ordered_must_play(self.geometry, board))
+        Ok(self.examiner.must_play(self.geometry, board))
     }
 
     /// The node of a board, which is filled and looked at when it is new.
@@ -115,7 +123,7 @@ impl<'a> Search<'a> {
                     return Err(OutOfNodes);
                 }
                 self.n_looks += 1;
-                match examine(self.geometry, &board, &inferior) {
+                match self.examiner.look(self.geometry, &board, &inferior) {
                     Look::Decided(outcome) => State::Decided(self.claim(&board, played, outcome)),
                     Look::Open { moves, carrier } => {
                         let moves: Vec<_> = moves.into_iter().map(|cell| (cell as u8, None)).collect();
@@ -207,8 +215,11 @@ impl<'a> Search<'a> {
                 None => {
                     played[board.side.index()] |= 1 << cell;
                     let child = self.reach(&board.after(usize::from(cell)), played)?;
+                    let gained = self.nodes[child as usize].board.stones[board.side.index()] & !(1 << cell);
                     if let State::Open(open) = &mut self.nodes[idx as usize].state {
                         open.moves[place].1 = Some(child);
+                        // The move takes these cells as well, so it is at least as good as any of them.
+                        open.moves.retain(|&(other, _)| gained >> other & 1 == 0);
                     }
                     child
                 }
