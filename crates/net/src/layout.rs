@@ -3,7 +3,7 @@
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::config::{ConfigError, NormKind, TransformerConfig};
+use crate::config::{ConfigError, NormKind, NormPlacement, TransformerConfig};
 
 /// Groups of tensors start at multiples of this many elements: 256 bytes in bf16, 512 in f32, which is what the
 /// matrix libraries assume of a pointer for their fastest kernels.
@@ -247,7 +247,12 @@ pub fn initial_parameters(config: &TransformerConfig) -> Result<Vec<f32>, Config
             continue;
         }
         let writes_residual = tensor.name.contains("o_proj") || tensor.name.contains("down_proj");
-        let deviation = if writes_residual { 0.02 * residual_scale } else { 0.02 };
+        let deviation = match (config.variant.placement, tensor.role) {
+            // A stream that is normalized after every half-block has rows of length one, beside which branches must be heard from the start.
+            (NormPlacement::Post, TensorRole::Matrix) => (1.0 / tensor.rows_and_columns().1 as f32).sqrt(),
+            _ if writes_residual => 0.02 * residual_scale,
+            _ => 0.02,
+        };
         fill_normal(values, deviation, stream_seed(config.init_seed, &tensor.name));
     }
     Ok(parameters)
