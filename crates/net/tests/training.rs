@@ -3,8 +3,9 @@
 
 use mavis_net::cpu::CpuTrainer;
 use mavis_net::{
-    Algorithm, AllReduce, Batch, LossRows, NetError, NormKind, NormPlacement, OptimizerSettings,
-    StepSettings, ThreadRank, TrainState, Trainer, TransformerConfig, Variant, Weights, initial_parameters,
+    Algorithm, AllReduce, Batch, Layout, LossRows, NetError, NormKind, NormPlacement, OptimizerSettings,
+    StepSettings, TensorRole, ThreadRank, TrainState, Trainer, TransformerConfig, Variant, Weights,
+    initial_parameters,
 };
 
 fn config(qk_norm: bool, tied: bool) -> TransformerConfig {
@@ -48,7 +49,15 @@ fn variants() -> Vec<TransformerConfig> {
 
 /// Larger than at the start of training, so that gradients are far from rounding.
 fn parameters(config: &TransformerConfig) -> Vec<f32> {
-    initial_parameters(config).unwrap().iter().map(|x| if *x == 1.0 { 1.0 } else { x * 10.0 }).collect()
+    let mut parameters = initial_parameters(config).unwrap();
+    for tensor in Layout::transformer(config).unwrap().tensors() {
+        // The matrices of a post-norm network are large from the start.
+        let large = config.variant.placement == NormPlacement::Post && tensor.role == TensorRole::Matrix;
+        if !large {
+            parameters[tensor.range()].iter_mut().filter(|x| **x != 1.0).for_each(|x| *x *= 10.0);
+        }
+    }
+    parameters
 }
 
 fn trainer(config: &TransformerConfig, optimizer: OptimizerSettings) -> CpuTrainer {
