@@ -15,6 +15,7 @@ mod probs;
 mod show;
 mod solve;
 mod train;
+mod tree;
 mod uci;
 
 use clap::Subcommand;
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     Gtp(gtp::Gtp),
     Analyze(analyze::Analyze),
     #[command(subcommand)]
+    Tree(tree::Tree),
+    #[command(subcommand)]
     League(league::League),
     #[command(subcommand)]
     Eval(eval::Eval),
@@ -64,6 +67,7 @@ impl Command {
             Self::Uci(command) => command.run(),
             Self::Gtp(command) => command.run(),
             Self::Analyze(command) => command.run(),
+            Self::Tree(command) => command.run(),
             Self::League(command) => command.run(),
             Self::Eval(command) => command.run(),
             Self::Mpc(command) => command.run(),

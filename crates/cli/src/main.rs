@@ -8,6 +8,7 @@ mod bundled;
 mod commands;
 mod human;
 mod input;
+mod knobs;
 mod oracles;
 mod positions;
 mod progress;

@@ -1,6 +1,9 @@
 //! The real binary as a GTP engine, alone and against itself.
 #![allow(clippy::unwrap_used, reason = "a panic in a test is the failure we want to see")]
 
+#[path = "support/nonsense.rs"]
+mod nonsense;
+
 use mavis_game::{Game as _, Position, Rules};
 use mavis_oracle::{
     Oracle as _,
@@ -8,6 +11,7 @@ use mavis_oracle::{
     htp::{HtpOracle, HtpQuestion, HtpSettings},
 };
 use mavis_play::{Player as _, Referee, Registry, TimeControl, add_engines};
+use nonsense::Nonsense;
 use std::{path::Path, time::Duration};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -156,73 +160,59 @@ fn an_engine_that_is_killed_is_started_again_and_one_that_is_none_is_named() {
     assert_eq!((player.n_restarts(), player.name().as_str()), (1, "Mavis"));
 }
 
-/// A small generator of nonsense, the same every time.
-struct Nonsense(u64);
-
-impl Nonsense {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % n
-    }
-
-    fn line(&mut self) -> String {
-        const HEADS: [&str; 18] = [
-            "boardsize",
-            "clear_board",
-            "play",
-            "play",
-            "play",
-            "genmove",
-            "reg_genmove",
-            "undo",
-            "showboard",
-            "time_settings",
-            "time_left",
-            "final_score",
-            "all_legal_moves",
-            "mavis-position",
-            "mavis-values",
-            "komi",
-            "xyzzy",
-            "known_command",
-        ];
-        const WORDS: [&str; 18] = [
-            "black",
-            "white",
-            "b",
-            "w",
-            "a1",
-            "B2",
-            "c3",
-            "pass",
-            "resign",
-            "swap-pieces",
-            "3",
-            "5",
-            "-1",
-            "99999999999999999999",
-            "0.001",
-            "NaN",
-            "x../.../... o",
-            "\u{1F600}\u{7}",
-        ];
-        let mut line = if self.below(4) == 0 { format!("{} ", self.below(100)) } else { String::new() };
-        line.push_str(HEADS[self.below(HEADS.len())]);
-        for _ in 0..self.below(4) {
-            line.push(' ');
-            line.push_str(WORDS[self.below(WORDS.len())]);
-        }
-        line
-    }
-}
+const HEADS: &[&str] = &[
+    "boardsize",
+    "clear_board",
+    "play",
+    "play",
+    "play",
+    "genmove",
+    "reg_genmove",
+    "undo",
+    "showboard",
+    "time_settings",
+    "time_left",
+    "final_score",
+    "all_legal_moves",
+    "mavis-position",
+    "mavis-values",
+    "komi",
+    "xyzzy",
+    "known_command",
+];
+const WORDS: &[&str] = &[
+    "black",
+    "white",
+    "b",
+    "w",
+    "a1",
+    "B2",
+    "c3",
+    "pass",
+    "resign",
+    "swap-pieces",
+    "3",
+    "5",
+    "-1",
+    "99999999999999999999",
+    "0.001",
+    "NaN",
+    "x../.../... o",
+    "\u{1F600}\u{7}",
+];
 
 #[test]
 fn ten_thousand_random_lines_do_not_stop_it() {
     use std::io::Write as _;
     use std::process::{Command, Stdio};
     for game in ["hex:size=3,swap", "othello"] {
-        let mut nonsense = Nonsense(11);
-        let mut lines: String = (0..5_000).map(|_| nonsense.line() + "\n").collect();
+        let mut nonsense = Nonsense::new(11, HEADS, WORDS, 3);
+        // Some commands have a number in front.
+        let mut line = || match nonsense.below(4) {
+            0 => format!("{} {}\n", nonsense.below(100), nonsense.line()),
+            _ => format!("{}\n", nonsense.line()),
+        };
+        let mut lines: String = (0..5_000).map(|_| line()).collect();
         lines.push_str("77 protocol_version\nquit\n");
         let mut child = Command::new(program())
             .args(arguments(game, "random"))

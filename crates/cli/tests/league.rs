@@ -72,6 +72,9 @@ fn the_same_league_plays_the_same_games() {
     let json: Value = serde_json::from_str(&mavis.stdout("league table a --json")).unwrap();
     assert_eq!((json["finished"].as_u64(), json["planned"].as_u64()), (Some(12), Some(12)));
     assert_eq!(json["players"].as_array().map(Vec::len), Some(3));
+    let refits = mavis.stdout("league table a --bootstrap 200");
+    assert_ne!(refits, table, "other intervals");
+    assert_eq!(mavis.stdout("league table a --bootstrap 200"), refits);
     let pgn = mavis.stdout("league pgn a");
     assert_eq!(pgn.matches("[Event \"small\"]").count(), 12);
     assert_eq!(mavis.stdout("league report a --html page.html"), "page.html\n");
@@ -160,6 +163,17 @@ fn bad_leagues_are_refused_on_one_line() {
     mavis.write("c.toml", SMALL.replace("lookahead:2", "lookahed:2"));
     mavis.check_bad("league run --config c.toml --out b", "did you mean 'lookahead'");
     assert!(!folder.join("b").exists(), "nothing is written for a bad league");
+    // Players that are good ones and cannot play here: an engine of another game, a server that is not there.
+    let engine = format!("gtp:{},args={{gtp --game othello --player random}}", env!("CARGO_BIN_EXE_mavis"));
+    for (player, part) in [
+        (engine.as_str(), "Mavis does not play connect4"),
+        ("openai:http://127.0.0.1:1,retries=0", "refused"),
+        ("openai-mcts:http://127.0.0.1:1,retries=0", "refused"),
+    ] {
+        mavis.write("c.toml", SMALL.replace("lookahead:2", player));
+        mavis.check_bad("league run --config c.toml --out b", part);
+        assert!(!folder.join("b").exists(), "nothing is written for a bad league");
+    }
     mavis.write("c.toml", SMALL);
     mavis.check_bad("league sprt --config c.toml --out c", "two players");
 }

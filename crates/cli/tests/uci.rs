@@ -1,6 +1,10 @@
 //! The real binary as a UCI engine.
 #![allow(clippy::unwrap_used, reason = "a panic in a test is the failure we want to see")]
 
+#[path = "support/nonsense.rs"]
+mod nonsense;
+
+use nonsense::Nonsense;
 use std::{
     io::{BufRead as _, BufReader, Write as _},
     process::{Child, ChildStdin, Command, Stdio},
@@ -169,75 +173,57 @@ fn chess960_castles_in_its_own_words() {
     assert!(heard.last().unwrap().starts_with("bestmove f1g1"), "{heard:?}");
 }
 
-/// A small generator of nonsense, the same every time.
-struct Nonsense(u64);
-
-impl Nonsense {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % n
-    }
-
-    fn line(&mut self) -> String {
-        const HEADS: [&str; 12] = [
-            "go",
-            "position",
-            "setoption",
-            "stop",
-            "ponderhit",
-            "isready",
-            "debug",
-            "ucinewgame",
-            "uci",
-            "xyzzy",
-            "",
-            "position startpos moves",
-        ];
-        const WORDS: [&str; 30] = [
-            "startpos",
-            "fen",
-            "moves",
-            "e2e4",
-            "e7e5",
-            "a1a1",
-            "name",
-            "value",
-            "MultiPV",
-            "MoveOverhead",
-            "Sims",
-            "C",
-            "UCI_Chess960",
-            "true",
-            "false",
-            "wtime",
-            "btime",
-            "movetime",
-            "nodes",
-            "depth",
-            "mate",
-            "infinite",
-            "ponder",
-            "searchmoves",
-            "-1",
-            "7",
-            "99999999999999999999",
-            "8/8/8/8/8/8/8/8",
-            "w",
-            "\u{1F600}\u{7}",
-        ];
-        let mut line = HEADS[self.below(HEADS.len())].to_owned();
-        for _ in 0..self.below(7) {
-            line.push(' ');
-            line.push_str(WORDS[self.below(WORDS.len())]);
-        }
-        line
-    }
-}
+const HEADS: &[&str] = &[
+    "go",
+    "position",
+    "setoption",
+    "stop",
+    "ponderhit",
+    "isready",
+    "debug",
+    "ucinewgame",
+    "uci",
+    "xyzzy",
+    "",
+    "position startpos moves",
+];
+const WORDS: &[&str] = &[
+    "startpos",
+    "fen",
+    "moves",
+    "e2e4",
+    "e7e5",
+    "a1a1",
+    "name",
+    "value",
+    "MultiPV",
+    "MoveOverhead",
+    "Sims",
+    "C",
+    "UCI_Chess960",
+    "true",
+    "false",
+    "wtime",
+    "btime",
+    "movetime",
+    "nodes",
+    "depth",
+    "mate",
+    "infinite",
+    "ponder",
+    "searchmoves",
+    "-1",
+    "7",
+    "99999999999999999999",
+    "8/8/8/8/8/8/8/8",
+    "w",
+    "\u{1F600}\u{7}",
+];
 
 #[test]
 fn ten_thousand_random_lines_do_not_stop_it() {
     let mut engine = Engine::start("mcts:sims=20");
-    let mut nonsense = Nonsense(7);
+    let mut nonsense = Nonsense::new(7, HEADS, WORDS, 6);
     for _ in 0..10_000 {
         let line = nonsense.line();
         engine.say(&line);

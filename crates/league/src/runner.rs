@@ -13,7 +13,7 @@ use crate::adjudication::{Judges, SyzygyJudge};
 use crate::openings::{Book, BookError, Openings};
 use crate::sprt::{Sprt, SprtError};
 use crate::wire::{ConfigError, LeagueConfig, LeagueStore, Session, StoreError, StoredGame};
-use mavis_play::{BuildError, Registry};
+use mavis_play::{BuildError, Player, PlayerError, Registry};
 use mavis_search::Cancel;
 use state::Running;
 use std::collections::BTreeMap;
@@ -130,6 +130,17 @@ pub enum RunError {
         /// Why.
         error: BuildError,
     },
+    /// A player that cannot play the league's game.
+    #[error("player '{name}': {error}")]
+    Unready {
+        /// Its name in the league.
+        name: String,
+        /// Why.
+        error: PlayerError,
+    },
+    /// A judge without an opinion.
+    #[error("adjudication.early.judge: '{0}' gives no value of a position")]
+    SilentJudge(String),
     /// The folder cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -183,6 +194,8 @@ pub fn run(
     let concurrency = concurrency(config, options)?;
     let judges = judges(config, base, options)?;
     let task = Arc::new(Task::new(config, openings(config, base)?, judges, Arc::clone(registry))?);
+    // Nothing is written for a league that cannot begin: its folder would refuse the corrected configuration.
+    let new = if LeagueStore::is_in(folder) { None } else { Some(session(&task)?) };
     let mut store = LeagueStore::open(folder, config)?;
     let mut league = Running::new(config, &store.finished)?;
     sink(Event::Begin {
@@ -195,7 +208,7 @@ pub fn run(
     let stop = match league.decided()? {
         Some(stop) => stop,
         None => {
-            store.begin_session(&session(&task)?)?;
+            store.begin_session(&new.map_or_else(|| session(&task), Ok)?)?;
             let mut pool = Pool::start(concurrency, &task).map_err(RunError::Thread)?;
             league.play(&mut pool, &mut store, options, sink)?
         }
@@ -246,14 +259,30 @@ fn concurrency(config: &LeagueConfig, options: &RunOptions) -> Result<usize, Run
 fn session(task: &Task) -> Result<Session, RunError> {
     let mut players = BTreeMap::new();
     for (idx, name) in task.names.iter().enumerate() {
-        let player = task.build(idx).map_err(|error| RunError::Player { name: name.clone(), error })?;
-        players.insert(name.clone(), player.name());
+        players.insert(name.clone(), ready(task, name, task.build(idx))?.name());
     }
-    task.build_judge().transpose().map_err(|error| RunError::Player { name: "judge".to_owned(), error })?;
+    if let Some(judge) = task.build_judge() {
+        let judge = ready(task, "judge", judge)?;
+        if !judge.evaluates() {
+            return Err(RunError::SilentJudge(judge.name()));
+        }
+    }
     let started = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     Ok(Session {
         mavis: env!("CARGO_PKG_VERSION").to_owned(),
         started: started.map_or(0, |time| time.as_secs()),
         players,
     })
+}
+
+/// A player that was built and can play the league's game.
+fn ready(
+    task: &Task,
+    name: &str,
+    built: Result<Box<dyn Player>, BuildError>,
+) -> Result<Box<dyn Player>, RunError> {
+    let mut player = built.map_err(|error| RunError::Player { name: name.to_owned(), error })?;
+    let unready = |error| RunError::Unready { name: name.to_owned(), error };
+    player.ready_for(task.openings.rules()).map_err(unready)?;
+    Ok(player)
 }

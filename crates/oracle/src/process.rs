@@ -55,6 +55,22 @@ pub enum EngineError {
         /// What this one said.
         got: String,
     },
+    /// An option it does not have.
+    #[error("the engine has no option '{name}' (it offers {offered})")]
+    NoOption {
+        /// The name asked for.
+        name: String,
+        /// All that it has.
+        offered: String,
+    },
+    /// A value that one of its options does not take.
+    #[error("the engine does not take '{value}' for its option: {option}")]
+    OptionValue {
+        /// The option as the engine describes it.
+        option: String,
+        /// The value asked for.
+        value: String,
+    },
 }
 
 /// A running child with its pipes. Dropping it kills its whole process group.

@@ -16,4 +16,4 @@ mod option;
 pub use answer::Answer;
 pub use command::{Command, Go, Start};
 pub use info::{Bound, Info, UciScore};
-pub use option::{OptionKind, UciOption};
+pub use option::{OptionKind, UciOption, option_names};

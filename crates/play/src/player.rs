@@ -2,13 +2,22 @@
 
 use crate::Analysis;
 use mavis_game::{Move, Position, Rules};
-use mavis_search::Cancel;
+use mavis_search::{Cancel, mcts::Search, wire::SavedTree};
 use std::time::{Duration, Instant};
 
 /// Someone who makes a move under a limit.
 pub trait Player: Send {
     /// A short name for tables and boards.
     fn name(&self) -> String;
+
+    /// Asked before the first game of a match: the player gets ready for a game, or says why it cannot play it.
+    ///
+    /// # Errors
+    /// When it does not play the game, or lacks what it needs for that: an engine, a server that answers.
+    fn ready_for(&mut self, rules: Rules) -> Result<(), PlayerError> {
+        let _ = rules;
+        Ok(())
+    }
 
     /// Told once before each game; what was learned from the last one should be forgotten.
     fn new_game(&mut self, rules: Rules) {
@@ -48,6 +57,20 @@ pub trait Player: Send {
     /// As [`Player::choose`].
     fn analyze(&mut self, turn: &mut Turn<'_>) -> Result<Analysis, PlayerError> {
         self.choose(turn).map(Analysis::from)
+    }
+
+    /// The search behind its last move, for players that grow a tree and keep it.
+    fn search(&self) -> Option<&Search> {
+        None
+    }
+
+    /// Goes on from a saved tree when it is next asked about the tree's position.
+    ///
+    /// # Errors
+    /// When it grows no tree of that kind, or the tree cannot be taken up.
+    fn resume(&mut self, tree: &SavedTree) -> Result<(), PlayerError> {
+        let _ = tree;
+        Err(PlayerError::Failed(format!("{} keeps no tree to go on from", self.name())))
     }
 }
 
@@ -166,4 +189,12 @@ pub enum PlayerError {
     /// It was stopped before it could decide.
     #[error("stopped")]
     Stopped,
+}
+
+impl PlayerError {
+    /// A player that does not play a game.
+    #[must_use]
+    pub fn unsupported(player: &str, rules: Rules) -> Self {
+        Self::Unsupported { player: player.to_owned(), game: rules.to_string() }
+    }
 }

@@ -7,6 +7,7 @@
 //! again. Dropping an answer closes its request.
 
 mod answer;
+mod connections;
 mod evaluator;
 mod servers;
 mod wire;

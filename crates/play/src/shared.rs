@@ -1,6 +1,8 @@
 //! What players share: the runtime their searches run on, and the evaluators they ask.
 
-use mavis_eval::Evaluator;
+use crate::PlayerError;
+use mavis_eval::{EvalError, Evaluator, Request};
+use mavis_game::{Position, Rules};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
@@ -23,6 +25,16 @@ pub fn runtime() -> Result<&'static Runtime, String> {
             .map_err(|error| format!("no runtime for searches: {error}"))
     };
     RUNTIME.get_or_init(build).as_ref().map_err(Clone::clone)
+}
+
+/// Asks an evaluator for the start of a game, so that one that fails does so before anything depends on it.
+pub(crate) fn try_evaluator(evaluator: &dyn Evaluator, rules: Rules) -> Result<(), PlayerError> {
+    let asked = evaluator.evaluate_one(Request::state(Position::start(rules)));
+    match runtime().map_err(PlayerError::Failed)?.block_on(asked) {
+        Err(EvalError::Failed(reason)) => Err(PlayerError::Failed(reason)),
+        // A bad answer is not the lack of one; a search has its ways with those.
+        _ => Ok(()),
+    }
 }
 
 /// Evaluators by name, so that players of one model meet in one evaluator and their requests in its batches.

@@ -140,8 +140,14 @@ fn a_cancelled_search_is_stopped() {
 fn specs_that_cannot_be_built_say_why() {
     for (spec, part) in [
         ("uci:no-such-engine", "not found on PATH"),
-        ("uci:stockfish,Skil Level=3", "expected an option the engine offers"),
-        ("uci:stockfish,skill=99", "a value the engine takes"),
+        (
+            "uci:stockfish,Skil Level=3",
+            "has no option 'Skil Level' (it offers Debug Log File, Threads, Hash,",
+        ),
+        (
+            "uci:stockfish,skill=99",
+            "does not take '99' for its option: name Skill Level type spin default 20 min 0 max 20",
+        ),
         ("oracle:no-such-engine", "not found on PATH"),
         ("oracle:nodez=3", "did you mean 'nodes'"),
         ("oracle-mcts:simz=3", "did you mean 'sims'"),
@@ -150,6 +156,10 @@ fn specs_that_cannot_be_built_say_why() {
         let error = registry().build(&spec.parse().unwrap(), 0).err().expect(spec).to_string();
         assert!(error.contains(part) && error.lines().count() == 1, "{spec}: {error}");
     }
+    let mut stockfish = build("uci:stockfish");
+    assert!(stockfish.ready_for(Rules::Chess960).is_ok());
+    let error = stockfish.ready_for(Rules::Othello).unwrap_err().to_string();
+    assert!(error.starts_with("Stockfish") && error.ends_with(" does not play othello"), "{error}");
 }
 
 #[test]

@@ -205,7 +205,7 @@ fn players_are_named_on_one_line_and_their_faults_too() {
     assert!(position.is_legal(choice.mv) && choice.thought.note.is_none(), "{:?}", choice.thought);
     for (spec, part) in [
         ("openai", "no server given"),
-        ("openai:https://h", "https"),
+        ("openai:https://h,ca=/no/such/file.pem", "/no/such/file.pem"),
         ("openai:http://h,modl=x", "did you mean 'model'"),
         ("openai:http://h,prompt=song", "prompt"),
         ("openai:http://h,scoring=best_action,temperature=1", "temperature"),

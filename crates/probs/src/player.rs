@@ -74,15 +74,16 @@ impl Player for ProbsPlayer {
         self.name.clone()
     }
 
+    fn ready_for(&mut self, rules: Rules) -> Result<(), PlayerError> {
+        if rules == self.rules { Ok(()) } else { Err(PlayerError::unsupported(&self.name, rules)) }
+    }
+
     fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
         self.analyze(turn).map(|analysis| analysis.choice)
     }
 
     fn analyze(&mut self, turn: &mut Turn<'_>) -> Result<Analysis, PlayerError> {
-        let rules = turn.position.rules();
-        if rules != self.rules {
-            return Err(PlayerError::Unsupported { player: self.name.clone(), game: rules.to_string() });
-        }
+        self.ready_for(turn.position.rules())?;
         let search = self.search(turn);
         let (mut opinions, nodes) =
             for_game!(turn.position, game => think(game, &self.model, search.as_ref()))

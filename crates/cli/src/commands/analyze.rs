@@ -1,17 +1,21 @@
 //! `mavis analyze`: what a player thinks of every move of a position, or of every position of a game.
 
 mod game;
+mod refereed;
 
-use super::{answer, answer_json};
+use super::{answer, answer_json, tree};
 use crate::{
     input::{BadInput, OrBadInput, Place},
+    knobs::KnobFlags,
     registry,
 };
+use anyhow::Context as _;
 use clap::Args;
 use mavis_data::{import::Source, pgn::PgnReader};
 use mavis_game::{Game as _, Move, Position};
 use mavis_play::{Analysis, Limit, MoveAnalysis, Player, PlayerSpec, Turn};
-use mavis_search::Cancel;
+use mavis_search::{Cancel, mcts::Search};
+use refereed::Refereed;
 use serde::Serialize;
 use std::{io::Read as _, path::PathBuf, time::Duration};
 
@@ -47,6 +51,14 @@ pub(crate) struct Analyze {
     /// One JSON object, with the distribution over values where the player has one; with --pgn one a game
     #[arg(long)]
     json: bool,
+    /// Saves the tree of the search, for `mavis tree` and --resume
+    #[arg(long, value_name = "FILE", conflicts_with = "pgn")]
+    tree: Option<PathBuf>,
+    /// Goes on from a tree that --tree saved, of the same position
+    #[arg(long, value_name = "FILE", conflicts_with = "pgn")]
+    resume: Option<PathBuf>,
+    #[command(flatten)]
+    knobs: KnobFlags,
 }
 
 #[derive(Serialize)]
@@ -59,6 +71,9 @@ struct Shown {
     nodes: u64,
     note: Option<String>,
     moves: Vec<ShownMove>,
+    /// Where the model alone was the world: what the rules say of its tree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    referee: Option<Refereed>,
 }
 
 #[derive(Serialize)]
@@ -78,7 +93,8 @@ struct ShownMove {
 
 impl Analyze {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let spec: PlayerSpec = self.player.parse().or_bad_input()?;
+        let mut spec: PlayerSpec = self.player.parse().or_bad_input()?;
+        self.knobs.apply(&mut spec);
         let mut limit = Limit { lines: u32::MAX, ..Limit::default() };
         if let Some(seconds) = self.movetime {
             let time = Duration::try_from_secs_f64(seconds)
@@ -104,6 +120,16 @@ impl Analyze {
             return Err(BadInput::new(format!("the game is over: {position}")).into());
         }
         player.new_game(position.rules());
+        if let Some(path) = &self.resume {
+            let tree = tree::read(path)?;
+            let fault = |error: String| BadInput::new(format!("{}: {error}", path.display()));
+            if tree.game != position.rules().to_string() || tree.position != position.to_string() {
+                return Err(
+                    fault(format!("a tree of another position, {} {}", tree.game, tree.position)).into()
+                );
+            }
+            player.resume(&tree).map_err(|error| fault(error.to_string()))?;
+        }
         let analysis = player.analyze(&mut Turn {
             start: &start,
             moves: &moves,
@@ -112,7 +138,15 @@ impl Analyze {
             cancel: Cancel::new(),
             sink: &mut |_| {},
         })?;
-        let shown = Shown::new(&position, player.name(), &analysis);
+        let mut shown = Shown::new(&position, player.name(), &analysis);
+        shown.referee = player.search().and_then(Search::referee).map(Refereed::from);
+        if let Some(path) = &self.tree {
+            let Some(search) = player.search() else {
+                return Err(BadInput::new(format!("{} keeps no tree to save", player.name())).into());
+            };
+            let json = search.snapshot().to_json()?;
+            std::fs::write(path, json).with_context(|| format!("cannot write {}", path.display()))?;
+        }
         if self.json { answer_json(&shown) } else { answer(&shown.table()) }
     }
 
@@ -150,13 +184,16 @@ impl Shown {
             nodes: thought.nodes,
             note: thought.note.clone(),
             moves: analysis.moves.iter().map(|entry| ShownMove::new(position, entry)).collect(),
+            referee: None,
         }
     }
 
     /// One line a move, best first.
     fn table(&self) -> String {
         let mut text = format!("{} plays {}\n", self.player, self.best);
-        text.push_str("move      value  visits  line\n");
+        let distributions = self.moves.iter().any(|row| row.distribution.is_some());
+        let head = if distributions { format!("{:<SKETCH$}  ", "lost ... won") } else { String::new() };
+        text.push_str(&format!("move      value  visits  {head}line\n"));
         for row in &self.moves {
             let value = match (row.mate, row.value) {
                 (Some(moves), _) if moves > 0 => format!("won in {moves}"),
@@ -165,10 +202,19 @@ impl Shown {
                 (None, None) => "-".to_owned(),
             };
             let visits = row.visits.map_or_else(|| "-".to_owned(), |visits| visits.to_string());
-            text.push_str(&format!("{:<6} {value:>8} {visits:>7}  {}\n", row.r#move, row.line.join(" ")));
+            let sketch = match &row.distribution {
+                Some(weights) => format!("{}  ", sketch(weights)),
+                None if distributions => " ".repeat(SKETCH + 2),
+                None => String::new(),
+            };
+            let line = row.line.join(" ");
+            text.push_str(&format!("{:<6} {value:>8} {visits:>7}  {sketch}{line}\n", row.r#move));
         }
         if let Some(note) = &self.note {
             text.push_str(&format!("{note}\n"));
+        }
+        if let Some(referee) = &self.referee {
+            text.push_str(&referee.line());
         }
         text
     }
@@ -188,6 +234,20 @@ impl ShownMove {
             distribution: entry.distribution.as_ref().map(|distribution| distribution.0.to_vec()),
         }
     }
+}
+
+/// Places of a distribution in a table.
+const SKETCH: usize = 16;
+
+/// A distribution over values as a row of small bars, from lost to won; the highest fills its place.
+fn sketch(weights: &[f32]) -> String {
+    const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let sums: Vec<f32> =
+        weights.chunks(weights.len().div_ceil(SKETCH).max(1)).map(|part| part.iter().sum()).collect();
+    let most = sums.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+    // A weight that is there shows, however small beside the others; a thousandth of all is not there.
+    let bar = |sum: f32| if sum < 1e-3 { 0 } else { (8.0 * sum / most).ceil() as usize };
+    sums.iter().map(|&sum| BARS[bar(sum).min(8)]).collect()
 }
 
 /// Moves as text, as far as they can be played.

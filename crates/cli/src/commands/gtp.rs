@@ -4,7 +4,7 @@ mod board;
 mod clock;
 mod session;
 
-use crate::input::OrBadInput;
+use crate::{input::OrBadInput, knobs::KnobFlags};
 use clap::Args;
 use mavis_game::Rules;
 use mavis_play::PlayerSpec;
@@ -26,12 +26,15 @@ pub(crate) struct Gtp {
     /// Makes the player's moves repeat exactly, where its limits do not depend on time
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    #[command(flatten)]
+    knobs: KnobFlags,
 }
 
 impl Gtp {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let rules: Rules = self.game.parse().or_bad_input()?;
-        let spec: PlayerSpec = self.player.parse().or_bad_input()?;
+        let mut spec: PlayerSpec = self.player.parse().or_bad_input()?;
+        self.knobs.apply(&mut spec);
         let mut session = Session::start(rules, &spec, self.seed)?;
         let mut input = std::io::stdin().lock();
         let mut line = Vec::new();

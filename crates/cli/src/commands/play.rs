@@ -57,7 +57,9 @@ impl Play {
         let registry = registry::players();
         let build = |text: &str, seed| -> Result<_, BadInput> {
             let spec: PlayerSpec = text.parse().or_bad_input()?;
-            registry.build(&spec, seed).or_bad_input()
+            let mut player = registry.build(&spec, seed).or_bad_input()?;
+            player.ready_for(start.rules()).or_bad_input()?;
+            Ok(player)
         };
         // Two players of one kind must not mirror each other, so their seeds differ.
         let mut first = build(&self.first, self.seed.wrapping_mul(2))?;

@@ -5,7 +5,7 @@ mod report;
 mod search;
 mod session;
 
-use crate::input::OrBadInput;
+use crate::{input::OrBadInput, knobs::KnobFlags};
 use clap::Args;
 use mavis_play::PlayerSpec;
 use session::Session;
@@ -23,11 +23,14 @@ pub(crate) struct Uci {
     /// Makes the player's moves repeat exactly, where its limits do not depend on time
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    #[command(flatten)]
+    knobs: KnobFlags,
 }
 
 impl Uci {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let spec: PlayerSpec = self.player.parse().or_bad_input()?;
+        let mut spec: PlayerSpec = self.player.parse().or_bad_input()?;
+        self.knobs.apply(&mut spec);
         let mut session = Session::start(spec, self.seed)?;
         let mut line = Vec::new();
         let mut input = std::io::stdin().lock();

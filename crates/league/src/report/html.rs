@@ -2,6 +2,7 @@
 
 use super::scaling::{Scaling, scalings};
 use super::{plots, text};
+use crate::numeric::Estimate;
 use crate::standings::Standings;
 use crate::wire::LeagueConfig;
 use std::collections::BTreeSet;
@@ -88,9 +89,9 @@ td{text-align:right}
 .soft{color:var(--soft)}
 .bar{display:flex;width:84px;height:10px;border-radius:3px;overflow:hidden;margin-left:auto}
 .bar i{display:block}
-.cross td,.cross th{text-align:center;min-width:3.6rem}
-.cross .name{text-align:left}
-.cross small{display:block;color:var(--soft);font-size:.72rem;line-height:1.1}
+.cross td,.cross th{text-align:center;min-width:3.1rem;padding:.3rem .12rem;font-size:.85rem}
+.cross .name{text-align:left;padding-right:.6rem}
+.cross small{display:block;opacity:.75;font-size:.68rem;line-height:1.15}
 .note{border-left:3px solid rgb(var(--loss));padding:.1rem .8rem;margin:.4rem 0;color:var(--soft)}
 .legend span{margin-right:1.1rem;white-space:nowrap}
 svg{width:100%;height:auto;display:block}
@@ -147,15 +148,16 @@ fn ratings_table(standings: &Standings) -> String {
         let tally = rating.tally;
         let n = tally.n_games().max(1) as f64;
         let share = |count: u64| 100.0 * count as f64 / n;
-        let external = standings.external.as_ref().map_or_else(String::new, |list| {
-            format!("<td>{:.0} <span class=\"soft\">±{:.0}</span></td>", list[idx].value, list[idx].margin())
-        });
+        let external = standings
+            .external
+            .as_ref()
+            .map_or_else(String::new, |list| format!("<td>{}</td>", number(&list[idx], false)));
         let superiority = standings.order.get(rank + 1).map_or_else(String::new, |&next| {
             format!("{:.1} %", 100.0 * standings.ratings.superiority[idx][next])
         });
         let _ = write!(
             text,
-            "<tr><td class=\"soft\">{}</td><td class=\"name\">{}{}</td><td><b>{:.0}</b> <span class=\"soft\">±{:.0}</span></td>{external}\
+            "<tr><td class=\"soft\">{}</td><td class=\"name\">{}{}</td><td>{}</td>{external}\
              <td>{}</td><td>{:.1} %</td><td>{} · {} · {}</td>\
              <td><div class=\"bar\"><i style=\"width:{:.1}%;background:rgb(var(--win))\"></i>\
              <i style=\"width:{:.1}%;background:#888a\"></i><i style=\"width:{:.1}%;background:rgb(var(--loss))\"></i></div></td>\
@@ -163,8 +165,7 @@ fn ratings_table(standings: &Standings) -> String {
             rank + 1,
             dot(rank),
             escape(&rating.name),
-            rating.elo.value,
-            rating.elo.margin(),
+            number(&rating.elo, true),
             tally.n_games(),
             100.0 * tally.share().unwrap_or(0.0),
             tally.wins,
@@ -177,6 +178,15 @@ fn ratings_table(standings: &Standings) -> String {
         );
     }
     text + "</table></div>"
+}
+
+/// A rating with its margin; the one that fixes the scale has none.
+fn number(estimate: &Estimate, bold: bool) -> String {
+    let value = if bold { format!("<b>{:.0}</b>", estimate.value) } else { format!("{:.0}", estimate.value) };
+    match estimate.margin() {
+        margin if margin < 0.5 => value,
+        margin => format!("{value} <span class=\"soft\">±{margin:.0}</span>"),
+    }
 }
 
 /// A time with the unit that suits it.
@@ -228,7 +238,7 @@ fn cross_table(standings: &Standings) -> String {
             || "<td></td>".to_owned(),
             |share| {
                 format!(
-                    "<td style=\"{}\">{:.1} %<small>+{} ={} −{}</small></td>",
+                    "<td style=\"{}\">{:.0} %<small>+{} ={} −{}</small></td>",
                     shade(share),
                     100.0 * share,
                     tally.wins,

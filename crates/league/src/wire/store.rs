@@ -26,6 +26,9 @@ pub struct LeagueStore {
     first_session: Option<Session>,
 }
 
+/// The file that makes a folder a league.
+const CONFIG: &str = "config.toml";
+
 /// One run of a league.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Session {
@@ -93,6 +96,12 @@ fn io_error(path: &Path) -> impl Fn(io::Error) -> StoreError + '_ {
 }
 
 impl LeagueStore {
+    /// Whether a folder holds a league.
+    #[must_use]
+    pub fn is_in(folder: &Path) -> bool {
+        folder.join(CONFIG).exists()
+    }
+
     /// Opens the folder, makes it if need be, and reads what is there.
     ///
     /// # Errors
@@ -100,7 +109,7 @@ impl LeagueStore {
     pub fn open(folder: &Path, config: &LeagueConfig) -> Result<Self, StoreError> {
         fs::create_dir_all(folder).map_err(io_error(folder))?;
         let lock = lock(folder)?;
-        let config_path = folder.join("config.toml");
+        let config_path = folder.join(CONFIG);
         if config_path.exists() {
             let before = read_config(folder)?;
             let differences = before.difference(config);
@@ -212,7 +221,7 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
 }
 
 fn read_config(folder: &Path) -> Result<LeagueConfig, StoreError> {
-    let path = folder.join("config.toml");
+    let path = folder.join(CONFIG);
     let text = fs::read_to_string(&path).map_err(io_error(&path))?;
     Ok(LeagueConfig::from_toml(&text)?)
 }

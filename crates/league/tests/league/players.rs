@@ -1,6 +1,6 @@
 //! Players that misbehave, and a registry that knows them.
 
-use mavis_game::{Game, Move};
+use mavis_game::{Game, Move, Rules};
 use mavis_play::{BuildError, Choice, Key, Kind, Player, PlayerError, Registry, Thought, Turn};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +17,8 @@ enum Fault {
     Deaf,
     /// Reports a fixed evaluation with every move.
     Evaluates(i32),
+    /// Plays nothing but chess.
+    ChessOnly,
 }
 
 struct Faulty {
@@ -27,6 +29,14 @@ struct Faulty {
 impl Player for Faulty {
     fn name(&self) -> String {
         "faulty".to_owned()
+    }
+
+    fn ready_for(&mut self, rules: Rules) -> Result<(), PlayerError> {
+        match (self.fault, rules) {
+            (Fault::ChessOnly, Rules::Chess) => Ok(()),
+            (Fault::ChessOnly, _) => Err(PlayerError::unsupported("faulty", rules)),
+            _ => Ok(()),
+        }
     }
 
     fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
@@ -52,11 +62,12 @@ impl Player for Faulty {
                 choice.thought = Thought { centipawns: Some(centipawns), depth: 3, ..Thought::default() };
                 Ok(choice)
             }
+            Fault::ChessOnly => Ok(choice),
         }
     }
 }
 
-/// The basic players and `crash`, `panic`, `illegal`, `hang`, `deaf`, `evaluates:CP`.
+/// The basic players and `crash`, `panic`, `illegal`, `hang`, `deaf`, `evaluates:CP`, `chess-only`.
 pub(crate) fn registry() -> Arc<Registry> {
     let mut registry = Registry::basic();
     for (name, fault) in [
@@ -66,6 +77,7 @@ pub(crate) fn registry() -> Arc<Registry> {
         ("hang", Fault::Hang),
         ("deaf", Fault::Deaf),
         ("evaluates", Fault::Evaluates(0)),
+        ("chess-only", Fault::ChessOnly),
     ] {
         registry.add(Kind {
             name,

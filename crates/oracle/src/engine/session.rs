@@ -4,7 +4,7 @@ use super::lines::Lines;
 use super::{EngineSettings, Limit};
 use crate::Verdict;
 use crate::process::{ChildProcess, EngineError};
-use crate::uci::{Answer, Command, Go, OptionKind, Start, UciOption};
+use crate::uci::{Answer, Command, Go, OptionKind, Start, UciOption, option_names};
 use mavis_game::{Game, Position, Rules};
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,7 @@ impl Session {
                 // Our own defaults are sent only to engines that know them.
                 None if !given(&name) => continue,
                 None => {
-                    return Err(EngineError::Nonsense { expected: "an option the engine offers", got: name });
+                    return Err(EngineError::NoOption { name, offered: option_names(offered) });
                 }
             }
             text += &format!("{}\n", Command::SetOption { name, value: Some(value) });

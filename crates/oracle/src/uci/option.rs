@@ -11,6 +11,13 @@ pub struct UciOption {
     pub kind: OptionKind,
 }
 
+/// The names of options in a row, for people.
+#[must_use]
+pub fn option_names(options: &[UciOption]) -> String {
+    let names: Vec<&str> = options.iter().map(|option| option.name.as_str()).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
 /// The values an option takes, with its default.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum OptionKind {

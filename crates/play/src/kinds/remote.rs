@@ -23,11 +23,15 @@ pub fn add_servers(registry: &mut Registry, key: Option<String>) {
         vec![
             Key::new(
                 "argument",
-                "http://HOST:PORT of a server, or several in braces with commas between them",
+                "http://HOST:PORT or https://HOST of a server, or several in braces with commas between them",
             ),
             Key::new("model", "the model's name there (default the server's own choice)"),
             Key::new("patience", "milliseconds an answer may take (default 30000)"),
             Key::new("retries", "how often a failed request is tried again (default 3)"),
+            Key::new(
+                "ca",
+                "a PEM file of authorities that https servers may be signed by, besides the system's",
+            ),
             Key::new("logprobs", "log-probabilities to ask for at each token, 0 for none (default 20)"),
             Key::new("prompt", "text, or tokens of our vocabulary (default text)"),
             Key::new("ask", "moves: a value for each legal move; list: all in one answer (default moves)"),
@@ -78,6 +82,7 @@ fn evaluator(
     servers.key.clone_from(key);
     servers.patience = options.value("patience")?.map_or(servers.patience, Duration::from_millis);
     servers.retries = options.value("retries")?.unwrap_or(servers.retries);
+    servers.ca = options.value("ca")?;
     let mut settings = RemoteSettings { world, ..RemoteSettings::new(servers) };
     settings.model = options.value("model")?;
     settings.logprobs = options.value("logprobs")?.unwrap_or(settings.logprobs);

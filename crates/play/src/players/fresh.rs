@@ -29,6 +29,10 @@ impl Player for Fresh {
         format!("fresh:{}", self.own.name())
     }
 
+    fn ready_for(&mut self, rules: Rules) -> Result<(), PlayerError> {
+        self.own.ready_for(rules)
+    }
+
     fn new_game(&mut self, rules: Rules) {
         self.own.new_game(rules);
     }

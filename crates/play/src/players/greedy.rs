@@ -1,6 +1,6 @@
 //! The move an evaluator likes best, without any search.
 
-use crate::{Analysis, Choice, MoveAnalysis, Player, PlayerError, Turn, runtime};
+use crate::{Analysis, Choice, MoveAnalysis, Player, PlayerError, Turn, runtime, shared::try_evaluator};
 use mavis_eval::{Evaluator, MoveValue, Request, Verdict};
 use mavis_game::{Game as _, Rules};
 use mavis_lang::Scoring;
@@ -116,7 +116,9 @@ impl Player for GreedyPlayer {
         self.name.clone()
     }
 
-    fn new_game(&mut self, _: Rules) {}
+    fn ready_for(&mut self, rules: Rules) -> Result<(), PlayerError> {
+        try_evaluator(&*self.evaluator, rules)
+    }
 
     fn reseed(&mut self, seed: u64) {
         self.random = Xoshiro256PlusPlus::seed_from_u64(seed);

@@ -109,16 +109,37 @@ impl Player for GtpPlayer {
         self.name.clone()
     }
 
+    fn ready_for(&mut self, rules: Rules) -> Result<(), PlayerError> {
+        if self.settings.hex_only && !matches!(rules, Rules::Hex { .. }) {
+            return Err(PlayerError::unsupported(&self.name, rules));
+        }
+        let tried = match &mut self.engine {
+            Some(conversation) => conversation.begin(rules),
+            None => Ok(true),
+        };
+        match tried {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(PlayerError::unsupported(&self.name, rules)),
+            Err(Trouble::Player(error)) => Err(error),
+            Err(Trouble::Engine(error)) => Err(PlayerError::Failed(error.to_string())),
+        }
+    }
+
     fn new_game(&mut self, _: Rules) {
         if let Some(conversation) = &mut self.engine {
             conversation.told = None;
         }
     }
 
+    /// The protocol has no words for values.
+    fn evaluates(&self) -> bool {
+        false
+    }
+
     fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
         let rules = turn.position.rules();
         if self.settings.hex_only && !matches!(rules, Rules::Hex { .. }) {
-            return Err(PlayerError::Unsupported { player: self.name.clone(), game: rules.to_string() });
+            return Err(PlayerError::unsupported(&self.name, rules));
         }
         let mut first = None;
         loop {
@@ -144,6 +165,17 @@ impl Conversation {
         let mut engine = GtpEngine::start(program, arguments, preparation, *patience)?;
         let takes_time = engine.knows("time_left");
         Ok(Self { engine, told: None, takes_time })
+    }
+
+    /// Sets up the start of a game; whether the engine, as far as it tells, has the same board.
+    fn begin(&mut self, rules: Rules) -> Result<bool, Trouble> {
+        let start = Position::start(rules);
+        self.set_up(&start)?;
+        if !self.engine.knows(POSITION_COMMAND) {
+            return Ok(true);
+        }
+        let text = self.engine.ask(&GtpCommand::new(POSITION_COMMAND, &[]))?;
+        Ok(Position::parse(rules, &text).is_ok_and(|board| board == start))
     }
 
     /// Brings the engine's board to the turn's position: only what is new is told.

@@ -20,7 +20,7 @@ use crate::{Analysis, Choice, MoveAnalysis, Player, PlayerError, Thought, Turn};
 use branch::Branch;
 use budget::Budget;
 use explore::Explorer;
-use mavis_game::{Game as _, Position};
+use mavis_game::{Game as _, Position, Rules};
 use pool::{Makers, Pool, Seat};
 use std::{cmp::Ordering, sync::Arc, time::Instant};
 use worth::Worth;
@@ -63,6 +63,10 @@ impl MpcPlayer {
 impl Player for MpcPlayer {
     fn name(&self) -> String {
         self.name.clone()
+    }
+
+    fn ready_for(&mut self, rules: Rules) -> Result<(), PlayerError> {
+        self.pool.ready_for(rules)
     }
 
     fn reseed(&mut self, seed: u64) {

@@ -6,6 +6,7 @@ pub use by_game::{EngineSpec, GameOracle};
 
 use super::greedy::without_opinion;
 use crate::{Analysis, Choice, MoveAnalysis, Player, PlayerError, Turn, runtime};
+use mavis_game::{Position, Rules};
 use mavis_oracle::{MoveVerdict, Oracle, OracleError, Score};
 use mavis_search::Stop;
 use std::{
@@ -35,6 +36,16 @@ impl<O: Oracle + 'static> Player for OraclePlayer<O> {
         self.name.clone()
     }
 
+    /// One verdict shows whether its engine is there.
+    fn ready_for(&mut self, rules: Rules) -> Result<(), PlayerError> {
+        let mut oracle = self.oracle.lock().unwrap_or_else(PoisonError::into_inner);
+        match oracle.evaluate(&Position::start(rules)) {
+            Ok(_) => Ok(()),
+            Err(OracleError::WrongGame { rules, .. }) => Err(PlayerError::unsupported(&self.name, rules)),
+            Err(error) => Err(PlayerError::Failed(error.to_string())),
+        }
+    }
+
     fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
         self.analyze(turn).map(|analysis| analysis.choice)
     }
@@ -57,7 +68,7 @@ impl<O: Oracle + 'static> Player for OraclePlayer<O> {
             None => return without_opinion(turn, "no verdict in time"),
             Some(Err(error)) => return Err(PlayerError::Failed(format!("the oracle broke off: {error}"))),
             Some(Ok(Err(OracleError::WrongGame { rules, .. }))) => {
-                return Err(PlayerError::Unsupported { player: self.name.clone(), game: rules.to_string() });
+                return Err(PlayerError::unsupported(&self.name, rules));
             }
             Some(Ok(Err(error))) => return Err(PlayerError::Failed(error.to_string())),
             Some(Ok(Ok(verdict))) => verdict,
@@ -98,7 +109,7 @@ fn distance(score: i32, plies: Option<u32>) -> Option<i32> {
 mod tests {
     use super::*;
     use crate::{Limit, RandomPlayer, Referee, Thought};
-    use mavis_game::{Position, Rules, Side};
+    use mavis_game::Side;
     use mavis_oracle::connect4::Connect4Solver;
     use mavis_search::Cancel;
 
@@ -121,6 +132,8 @@ mod tests {
     fn a_foreign_game_is_refused() {
         let mut solver = OraclePlayer::new("oracle".into(), Connect4Solver::default());
         let position = Position::start(Rules::Togyz);
+        assert!(solver.ready_for(Rules::Connect4).is_ok());
+        assert!(matches!(solver.ready_for(Rules::Togyz), Err(PlayerError::Unsupported { .. })));
         let error = solver
             .choose(&mut Turn {
                 start: &position,

@@ -26,6 +26,10 @@ impl Player for Predicted {
         format!("predicted:{}", self.own.name())
     }
 
+    fn ready_for(&mut self, rules: Rules) -> Result<(), PlayerError> {
+        self.own.ready_for(rules)
+    }
+
     fn new_game(&mut self, rules: Rules) {
         self.heard = None;
         self.own.new_game(rules);

@@ -172,6 +172,13 @@ impl Player for PredictorPlayer {
         self.name.clone()
     }
 
+    fn ready_for(&mut self, rules: Rules) -> Result<(), PlayerError> {
+        match rules {
+            Rules::Chess | Rules::Chess960 => Ok(()),
+            _ => Err(PlayerError::unsupported(&self.name, rules)),
+        }
+    }
+
     fn new_game(&mut self, rules: Rules) {
         if let Some(engine) = &mut self.engine {
             engine.new_game(rules);
@@ -182,14 +189,17 @@ impl Player for PredictorPlayer {
         self.random = Xoshiro256PlusPlus::seed_from_u64(seed);
     }
 
+    fn evaluates(&self) -> bool {
+        self.predictor.spec().target.has_values()
+    }
+
     fn choose(&mut self, turn: &mut Turn<'_>) -> Result<crate::Choice, PlayerError> {
         self.analyze(turn).map(|analysis| analysis.choice)
     }
 
     fn analyze(&mut self, turn: &mut Turn<'_>) -> Result<Analysis, PlayerError> {
         if !matches!(turn.position, Position::Chess(_)) {
-            let game = turn.position.rules().to_string();
-            return Err(PlayerError::Unsupported { player: self.name.clone(), game });
+            return Err(PlayerError::unsupported(&self.name, turn.position.rules()));
         }
         let ranked = self.ranked(turn)?;
         let picked = match self.finish(turn, &ranked) {

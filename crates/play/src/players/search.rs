@@ -1,11 +1,14 @@
 //! MCTS over any evaluator as a player.
 
-use crate::{Analysis, Choice, Limit, MoveAnalysis, Player, PlayerError, Thought, Turn, runtime};
+use crate::{
+    Analysis, Choice, Limit, MoveAnalysis, Player, PlayerError, Thought, Turn, runtime, shared::try_evaluator,
+};
 use mavis_eval::{Evaluation, Evaluator, Verdict};
 use mavis_game::{Game as _, Rules};
 use mavis_search::{
     Stop,
     mcts::{MoveReport, Proof, Report, Search, Settings},
+    wire::SavedTree,
 };
 use std::{
     sync::Arc,
@@ -59,6 +62,10 @@ impl SearchPlayer {
 impl Player for SearchPlayer {
     fn name(&self) -> String {
         self.name.clone()
+    }
+
+    fn ready_for(&mut self, rules: Rules) -> Result<(), PlayerError> {
+        try_evaluator(&*self.evaluator, rules)
     }
 
     fn new_game(&mut self, _: Rules) {
@@ -121,6 +128,16 @@ impl Player for SearchPlayer {
         found.tell(&turn.limit, turn.sink);
         self.search = Some(search);
         Ok(found)
+    }
+
+    fn search(&self) -> Option<&Search> {
+        self.search.as_ref()
+    }
+
+    fn resume(&mut self, tree: &SavedTree) -> Result<(), PlayerError> {
+        let restored = Search::restore(tree, self.evaluator.clone(), self.settings.clone());
+        self.search = Some(restored.map_err(|error| PlayerError::Failed(error.to_string()))?);
+        Ok(())
     }
 }
 

@@ -136,6 +136,14 @@ impl Player for UciPlayer {
         self.random = Xoshiro256PlusPlus::seed_from_u64(seed);
     }
 
+    fn ready_for(&mut self, rules: Rules) -> Result<(), PlayerError> {
+        match (rules, &self.engine) {
+            (Rules::Chess, _) => Ok(()),
+            (Rules::Chess960, engine) if engine.as_ref().is_none_or(Conversation::plays_chess960) => Ok(()),
+            _ => Err(PlayerError::unsupported(&self.name, rules)),
+        }
+    }
+
     fn new_game(&mut self, _: Rules) {
         if let Some(engine) = &mut self.engine
             && engine.new_game().is_err()
@@ -148,7 +156,7 @@ impl Player for UciPlayer {
     fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
         let rules = turn.position.rules();
         if !matches!(turn.position, Position::Chess(_)) {
-            return Err(PlayerError::Unsupported { player: self.name.clone(), game: rules.to_string() });
+            return Err(PlayerError::unsupported(&self.name, rules));
         }
         let first = match self.attempt(turn) {
             Ok(choice) => return Ok(choice),

@@ -1,18 +1,19 @@
 //! Several servers behind one door: the least busy is asked, a lost one rests and is tried again.
 
-use super::wire::{Completion, CompletionRequest};
+use super::{
+    connections::{self, Connections},
+    wire::{Completion, CompletionRequest},
+};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::{
     Method, Request, StatusCode, Uri,
     body::Bytes,
     header::{AUTHORIZATION, CONTENT_TYPE},
-};
-use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
-    rt::TokioExecutor,
+    http::uri::Scheme,
 };
 use mavis_eval::EvalError;
 use std::{
+    path::PathBuf,
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -31,7 +32,7 @@ const LARGEST_ANSWER: usize = 16 << 20;
 /// Where servers are and how patient to be with them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ServerSettings {
-    /// Addresses such as `http://127.0.0.1:8080`; the path to the completions is added where it is missing.
+    /// Addresses such as `http://127.0.0.1:8080` or `https://models.example.org`; the path to the completions is added where it is missing.
     pub addresses: Vec<String>,
     /// The longest an answer may take.
     pub patience: Duration,
@@ -39,6 +40,8 @@ pub struct ServerSettings {
     pub retries: u32,
     /// Sent as a bearer token; `None` for servers without one.
     pub key: Option<String>,
+    /// A PEM file of authorities to trust besides the system's, for https; `None` means the system's alone.
+    pub ca: Option<PathBuf>,
 }
 
 impl ServerSettings {
@@ -46,7 +49,7 @@ impl ServerSettings {
     #[must_use]
     pub fn at(addresses: &[&str]) -> Self {
         let addresses = addresses.iter().map(|&address| address.to_owned()).collect();
-        Self { addresses, patience: Duration::from_secs(30), retries: 3, key: None }
+        Self { addresses, patience: Duration::from_secs(30), retries: 3, key: None, ca: None }
     }
 }
 
@@ -54,7 +57,7 @@ impl ServerSettings {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RemoteError {
     /// No address.
-    #[error("no server given (expected http://HOST:PORT)")]
+    #[error("no server given (expected http://HOST:PORT or https://HOST)")]
     NoServer,
     /// An address that is none.
     #[error("bad server address '{address}': {reason}")]
@@ -64,11 +67,14 @@ pub enum RemoteError {
         /// What is wrong with it.
         reason: String,
     },
+    /// No server can be trusted.
+    #[error("certificates: {0}")]
+    Certificates(String),
 }
 
 /// The servers, and the connections to them that are kept open.
 pub(super) struct Servers {
-    client: Client<HttpConnector, Full<Bytes>>,
+    client: Connections,
     servers: Vec<Server>,
     settings: ServerSettings,
     /// Where the next choice among equals begins.
@@ -121,10 +127,8 @@ impl Servers {
         if servers.is_empty() {
             return Err(RemoteError::NoServer);
         }
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
-        connector.set_connect_timeout(Some(settings.patience));
-        let client = Client::builder(TokioExecutor::new()).build(connector);
+        let secure = servers.iter().any(|server| server.uri.scheme() == Some(&Scheme::HTTPS));
+        let client = connections::open(&settings, secure)?;
         Ok(Self { client, servers, settings, turn: AtomicUsize::new(0) })
     }
 
@@ -206,12 +210,11 @@ impl Server {
         if let Some(query) = query {
             full = format!("{full}?{query}");
         }
-        let expected = |_| bad("expected http://HOST:PORT".into());
-        let uri: Uri = full.parse().map_err(|error: hyper::http::uri::InvalidUri| expected(error))?;
-        match uri.scheme_str() {
-            Some("http") if uri.host().is_some_and(|host| !host.is_empty()) => {}
-            Some("https") => return Err(bad("https is not spoken here; use a tunnel to the server".into())),
-            _ => return Err(bad("expected http://HOST:PORT".into())),
+        let expected = || bad("expected http://HOST:PORT or https://HOST".into());
+        let uri: Uri = full.parse().map_err(|_| expected())?;
+        let known = uri.scheme().is_some_and(|scheme| [Scheme::HTTP, Scheme::HTTPS].contains(scheme));
+        if !known || uri.host().is_none_or(str::is_empty) {
+            return Err(expected());
         }
         Ok(Self { uri, in_flight: AtomicUsize::new(0), health: Mutex::default() })
     }
@@ -259,11 +262,12 @@ mod tests {
             ("http://h:8080", "http://h:8080/v1/completions"),
             ("http://h/v1/", "http://h/v1/completions"),
             ("http://h/api/completions", "http://h/api/completions"),
+            ("https://h", "https://h/v1/completions"),
             ("http://h/v1?a=b", "http://h/v1/completions?a=b"),
         ] {
             assert_eq!(Server::at(address).ok().unwrap().uri.to_string(), full);
         }
-        for (address, fault) in [("https://h", "https"), ("h:8080", "expected"), ("", ""), ("http://", "")] {
+        for (address, fault) in [("ftp://h", "expected"), ("h:8080", "expected"), ("", ""), ("http://", "")] {
             let error = Server::at(address).err().unwrap().to_string();
             assert!(error.contains(fault), "{error}");
         }

@@ -91,8 +91,12 @@ impl Server {
         });
     }
 
+    pub(crate) fn place(&self) -> SocketAddr {
+        self.place
+    }
+
     pub(crate) fn address(&self) -> String {
-        format!("http://{}", self.place)
+        format!("http://{}", self.place())
     }
 
     pub(crate) fn n_requests(&self) -> usize {

@@ -12,7 +12,7 @@ use mavis_league::wire::{LeagueConfig, LeagueStore, PlayerConfig, StoredGame};
 use mavis_league::{RunOptions, run};
 use mavis_oracle::process::find_engine;
 use serde::Serialize;
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 use usage::Usage;
 
 /// Measures what a league adds to the engines that play in it: an engine against itself, once through a league and once through bare
@@ -30,6 +30,9 @@ pub(crate) struct BenchLeague {
     /// Nodes a move
     #[arg(long, default_value_t = 2000)]
     nodes: u64,
+    /// Milliseconds a move, in place of nodes
+    #[arg(long, value_name = "MILLISECONDS", conflicts_with = "nodes")]
+    movetime: Option<u64>,
     /// Games to play, in pairs from the book of paper 001
     #[arg(long, default_value_t = 40)]
     games: u64,
@@ -44,7 +47,7 @@ pub(crate) struct BenchLeague {
 #[derive(Serialize)]
 struct Measured {
     engine: String,
-    nodes: u64,
+    pace: String,
     concurrency: usize,
     games: usize,
     plies: usize,
@@ -69,6 +72,40 @@ struct Way {
     cores: Option<f64>,
 }
 
+/// What an engine spends on a move.
+#[derive(Clone, Copy)]
+enum Pace {
+    Nodes(u64),
+    Milliseconds(u64),
+}
+
+impl Pace {
+    /// As an option of a player.
+    fn option(self) -> String {
+        match self {
+            Self::Nodes(n) => format!("nodes={n}"),
+            Self::Milliseconds(n) => format!("movetime={n}"),
+        }
+    }
+
+    /// As an engine hears it.
+    fn go(self) -> String {
+        match self {
+            Self::Nodes(n) => format!("go nodes {n}"),
+            Self::Milliseconds(n) => format!("go movetime {n}"),
+        }
+    }
+}
+
+impl fmt::Display for Pace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nodes(n) => write!(f, "{n} nodes"),
+            Self::Milliseconds(n) => write!(f, "{n} ms"),
+        }
+    }
+}
+
 impl BenchLeague {
     pub(super) fn run(self) -> anyhow::Result<()> {
         if self.games == 0 || self.concurrency == 0 {
@@ -78,12 +115,12 @@ impl BenchLeague {
         let (games, league) = self.by_league()?;
         let plies = games.iter().map(|game| game.moves.len()).sum();
         let usage = Usage::start();
-        let bare = Bare { program, nodes: self.nodes, concurrency: self.concurrency };
+        let bare = Bare { program, pace: self.pace(), concurrency: self.concurrency };
         let usage = usage.end(&bare.replay(&games)?);
         let (league, bare) = (league.way(plies, games.len()), usage.way(plies, games.len()));
         let measured = Measured {
-            engine: self.engine,
-            nodes: self.nodes,
+            engine: self.engine.clone(),
+            pace: self.pace().to_string(),
             concurrency: self.concurrency,
             games: games.len(),
             plies,
@@ -95,12 +132,16 @@ impl BenchLeague {
         if self.json { answer_json(&measured) } else { answer(&measured.text()) }
     }
 
+    fn pace(&self) -> Pace {
+        self.movetime.map_or(Pace::Nodes(self.nodes), Pace::Milliseconds)
+    }
+
     /// Plays the games in a league of its own, in a folder that goes away.
     fn by_league(&self) -> anyhow::Result<(Vec<StoredGame>, Usage)> {
         let folder = std::env::temp_dir().join(format!("mavis-bench-league-{}", std::process::id()));
         let player = |name: &str| PlayerConfig {
             name: Some(name.to_owned()),
-            ..PlayerConfig::new(&format!("uci:{{{}}},nodes={}", self.engine, self.nodes))
+            ..PlayerConfig::new(&format!("uci:{{{}}},{}", self.engine, self.pace().option()))
         };
         let mut config = LeagueConfig::new("bench", "chess", vec![player("one"), player("other")]);
         config.openings.book = Some("table4".to_owned());
@@ -135,9 +176,9 @@ impl Usage {
 
 impl Measured {
     fn text(&self) -> String {
-        let Self { engine, nodes, games, plies, concurrency, .. } = self;
+        let Self { engine, pace, games, plies, concurrency, .. } = self;
         let mut text = format!(
-            "{games} games ({plies} plies) of {engine} against itself, {nodes} nodes a move, {concurrency} at once\n"
+            "{games} games ({plies} plies) of {engine} against itself, {pace} a move, {concurrency} at once\n"
         );
         text.push_str("          plies/s  games/min  own µs/ply  engine µs/ply  cores busy\n");
         let number = |value: Option<f64>, digits: usize| {

@@ -6,8 +6,7 @@ use crate::input::{BadInput, OrBadInput};
 use crate::{registry, stop};
 use clap::Args;
 use mavis_league::wire::LeagueConfig;
-use mavis_league::{RunOptions, Stop, Summary, report, standard_judges};
-use mavis_play::Registry;
+use mavis_league::{Intervals, RunOptions, Stop, Summary, report, standard_judges};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -79,7 +78,7 @@ impl Run {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let config = self.place.config()?;
         self.place.play(&config)?;
-        let (standings, _) = stands(&self.place.out)?;
+        let (standings, _) = stands(&self.place.out, Intervals::Sandwich)?;
         if self.json {
             return answer_json(&report::json(&standings));
         }
@@ -103,7 +102,7 @@ impl SprtRun {
             section.scale = scale;
         }
         self.place.play(&config)?;
-        let (standings, _) = stands(&self.place.out)?;
+        let (standings, _) = stands(&self.place.out, Intervals::Sandwich)?;
         if self.json {
             return answer_json(&report::json(&standings));
         }
@@ -143,9 +142,6 @@ pub(in crate::commands) fn play(
 ) -> anyhow::Result<Summary> {
     config.validate().or_bad_input()?;
     let registry = Arc::new(registry::players());
-    if !out.join("config.toml").exists() {
-        try_players(config, &registry)?;
-    }
     // A book's path starts from the file that names it.
     let base = source.parent().unwrap_or(Path::new(""));
     let mut watch = Watch::new();
@@ -157,15 +153,4 @@ pub(in crate::commands) fn play(
         watch.line(&format!("stopped with {finished} of {planned} games; the same command goes on"));
     }
     Ok(summary)
-}
-
-/// Builds every player once, so that nothing is written for a league that cannot begin: its folder would refuse the corrected
-/// configuration.
-fn try_players(config: &LeagueConfig, registry: &Registry) -> Result<(), BadInput> {
-    for player in &config.players {
-        let fault = |error: String| BadInput::new(format!("player '{}': {error}", player.name()));
-        let spec = player.spec().map_err(|error| fault(error.to_string()))?;
-        registry.build(&spec, 0).map_err(|error| fault(error.to_string()))?;
-    }
-    Ok(())
 }

@@ -16,6 +16,9 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Table {
     /// The league's folder
     folder: PathBuf,
+    /// Intervals from so many refits on resampled opening pairs, in place of the sandwich estimator
+    #[arg(long, value_name = "REFITS", value_parser = clap::value_parser!(u32).range(100..=100_000))]
+    bootstrap: Option<u32>,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -31,6 +34,9 @@ pub(crate) struct Report {
     /// The page to write
     #[arg(long)]
     html: PathBuf,
+    /// Intervals from so many refits on resampled opening pairs, in place of the sandwich estimator
+    #[arg(long, value_name = "REFITS", value_parser = clap::value_parser!(u32).range(100..=100_000))]
+    bootstrap: Option<u32>,
 }
 
 /// Prints every game as PGN with evaluations and times, in the order of the schedule.
@@ -44,7 +50,7 @@ pub(crate) struct Pgn {
 
 impl Table {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let (standings, _) = stands(&self.folder)?;
+        let (standings, _) = stands(&self.folder, intervals(self.bootstrap))?;
         if self.json {
             return answer_json(&report::json(&standings));
         }
@@ -54,7 +60,7 @@ impl Table {
 
 impl Report {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let (standings, config) = stands(&self.folder)?;
+        let (standings, config) = stands(&self.folder, intervals(self.bootstrap))?;
         let page = report::html(&standings, &config)?;
         std::fs::write(&self.html, page).with_context(|| format!("cannot write {}", self.html.display()))?;
         answer(&self.html.display().to_string())
@@ -74,8 +80,13 @@ impl Pgn {
 }
 
 /// Where the league in a folder stands.
-pub(super) fn stands(folder: &Path) -> anyhow::Result<(Standings, LeagueConfig)> {
+pub(super) fn stands(folder: &Path, intervals: Intervals) -> anyhow::Result<(Standings, LeagueConfig)> {
     let (config, games) = LeagueStore::read(folder).map_err(store_failure)?;
-    let standings = standings(&config, &games, Intervals::Sandwich).map_err(standings_failure)?;
+    let standings = standings(&config, &games, intervals).map_err(standings_failure)?;
     Ok((standings, config))
+}
+
+fn intervals(bootstrap: Option<u32>) -> Intervals {
+    bootstrap
+        .map_or(Intervals::Sandwich, |refits| Intervals::Bootstrap { replicates: refits as usize, seed: 0 })
 }

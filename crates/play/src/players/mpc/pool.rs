@@ -4,7 +4,7 @@
 //! a failure. A worker that is still busy when the next move begins is left behind and replaced.
 
 use crate::{Choice, Limit, Player, PlayerError, Turn};
-use mavis_game::{Game as _, Move, Position};
+use mavis_game::{Game as _, Move, Position, Rules};
 use mavis_search::Cancel;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -115,6 +115,15 @@ impl Pool {
             })
             .map_err(|error| format!("cannot start a thread: {error}"))?;
         Ok(Worker { number, calls, busy: false })
+    }
+
+    /// Asks a player of each role whether it can play a game.
+    pub(super) fn ready_for(&self, rules: Rules) -> Result<(), PlayerError> {
+        self.makers.make(Role::Evaluator)?.ready_for(rules)?;
+        match &self.makers.opponent {
+            Some(_) => self.makers.make(Role::Opponent)?.ready_for(rules),
+            None => Ok(()),
+        }
     }
 
     /// Makes every worker free for a new move.

@@ -4,7 +4,7 @@ use super::UciSettings;
 use mavis_game::{Game as _, Move, Position, Rules};
 use mavis_oracle::{
     process::{ChildProcess, EngineError},
-    uci::{Answer, Command, Go, Info, OptionKind, Start, UciOption},
+    uci::{Answer, Command, Go, Info, OptionKind, Start, UciOption, option_names},
 };
 use mavis_search::Cancel;
 use std::time::{Duration, Instant};
@@ -63,6 +63,10 @@ impl Conversation {
 
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(super) fn plays_chess960(&self) -> bool {
+        self.find("UCI_Chess960").is_some()
     }
 
     pub(super) fn process_id(&self) -> u32 {
@@ -142,8 +146,10 @@ impl Conversation {
     /// Sets an option the engine offers; upper and lower case do not matter, and `_` may stand for a space.
     fn set_option(&mut self, name: &str, value: &str) -> Result<(), EngineError> {
         let Some(option) = self.find(name) else {
-            let got = format!("{name} (it offers: {})", self.offered_names());
-            return Err(EngineError::Nonsense { expected: "an option the engine offers", got });
+            return Err(EngineError::NoOption {
+                name: name.to_owned(),
+                offered: option_names(&self.offered),
+            });
         };
         let accepted = match &option.kind {
             OptionKind::Check { .. } => matches!(value, "true" | "false"),
@@ -156,8 +162,7 @@ impl Conversation {
             OptionKind::Button | OptionKind::Text { .. } => true,
         };
         if !accepted {
-            let got = format!("{value} for '{option}'");
-            return Err(EngineError::Nonsense { expected: "a value the engine takes", got });
+            return Err(EngineError::OptionValue { option: option.to_string(), value: value.to_owned() });
         }
         let name = option.name.clone();
         self.say(&Command::SetOption { name, value: Some(value.to_owned()) })
@@ -167,11 +172,6 @@ impl Conversation {
         let same =
             |option: &&UciOption| option.name.replace(' ', "_").eq_ignore_ascii_case(&name.replace(' ', "_"));
         self.offered.iter().find(same)
-    }
-
-    fn offered_names(&self) -> String {
-        let names: Vec<&str> = self.offered.iter().map(|option| option.name.as_str()).collect();
-        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     }
 
     fn ready(&mut self) -> Result<(), EngineError> {

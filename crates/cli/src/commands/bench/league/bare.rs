@@ -1,5 +1,6 @@
 //! The least a match runner can do: pipes.
 
+use super::Pace;
 use anyhow::{Context, anyhow};
 use mavis_league::wire::StoredGame;
 use std::io::{BufRead, BufReader, Write};
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Repeats games that are known: every position is sent, every answer awaited, the known move played.
 pub(super) struct Bare {
     pub(super) program: PathBuf,
-    pub(super) nodes: u64,
+    pub(super) pace: Pace,
     pub(super) concurrency: usize,
 }
 
@@ -53,7 +54,7 @@ impl Bare {
         game.opening.iter().for_each(|text| line.push_str(&format!(" {text}")));
         for (ply, made) in game.moves.iter().enumerate() {
             let engine = &mut engines[ply % 2];
-            engine.send(&format!("{line}\ngo nodes {}\n", self.nodes))?;
+            engine.send(&format!("{line}\n{}\n", self.pace.go()))?;
             engine.await_word("bestmove")?;
             line.push_str(&format!(" {}", made.text));
         }
