@@ -3,6 +3,7 @@
 //! A side's connections are a circuit between its edges; cells through which much current flows lie on many short paths. A
 //! cell that matters to both sides is tried first (an idea of Shannon's, used by Hex programs since Queenbee and Hexy).
 
+use super::board::bits;
 use super::connections::{Connections, EDGES};
 
 /// The share of the whole current that flows through each cell of a board of `n_cells`.
@@ -11,8 +12,8 @@ pub(super) fn currents(connections: &Connections, n_cells: usize) -> Vec<f32> {
     let mut currents = vec![0.0; n_cells];
     let mut total = 0.0;
     for (place, &here) in potentials.iter().enumerate() {
-        let flow = |other: usize| conductance(connections, place, other) * (here - potentials[other]).abs();
-        let flow: f32 = (0..potentials.len()).filter(|&other| other != place).map(flow).sum();
+        let flow = links(connections, place)
+            .fold(0.0, |flow, (other, conductance)| flow + conductance * (here - potentials[other]).abs());
         if place == 0 {
             total = flow;
         }
@@ -26,16 +27,12 @@ pub(super) fn currents(connections: &Connections, n_cells: usize) -> Vec<f32> {
     currents
 }
 
-/// How well current flows between two places. An empty cell resists with a half on each side, a chain not at all.
-fn conductance(connections: &Connections, a: usize, b: usize) -> f32 {
-    if !connections.is_linked([a, b]) {
-        return 0.0;
-    }
-    match usize::from(connections.cell(a).is_some()) + usize::from(connections.cell(b).is_some()) {
-        0 => JOINED,
-        1 => 2.0,
-        _ => 1.0,
-    }
+/// The places a place is connected to, and how well current flows there. An empty cell resists with a half on each side, a
+/// chain not at all.
+fn links(connections: &Connections, place: usize) -> impl Iterator<Item = (usize, f32)> {
+    let conductances = if connections.cell(place).is_some() { [2.0, 1.0] } else { [JOINED, 2.0] };
+    bits(connections.linked(place))
+        .map(move |other| (other, conductances[usize::from(connections.cell(other).is_some())]))
 }
 
 /// The conductance between chains that are connected: many times that of a cell.
@@ -51,14 +48,14 @@ fn potentials(connections: &Connections) -> Vec<f32> {
     let mut rows = vec![0.0_f32; n * width];
     for (idx, row) in rows.chunks_exact_mut(width).enumerate() {
         row[idx] = LEAK;
-        for other in (0..n).filter(|&other| other != idx) {
-            let conductance = conductance(connections, idx + EDGES, other + EDGES);
-            row[other] = -conductance;
+        for (other, conductance) in links(connections, idx + EDGES) {
             row[idx] += conductance;
+            match other.checked_sub(EDGES) {
+                Some(other) => row[other] = -conductance,
+                // The first edge stands at 1, the other at 0.
+                None => row[n] += if other == 0 { conductance } else { 0.0 },
+            }
         }
-        let edges = [0, 1].map(|edge| conductance(connections, edge, idx + EDGES));
-        row[idx] += edges[0] + edges[1];
-        row[n] = edges[0];
     }
     for pivot in 0..n {
         let (above, below) = rows.split_at_mut((pivot + 1) * width);

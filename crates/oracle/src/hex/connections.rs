@@ -100,7 +100,7 @@ impl Connections {
 
     /// Whether the edges are connected: the side has won.
     pub(super) fn wins(&self) -> bool {
-        self.is_linked([0, 1])
+        self.linked[0] & 1 << 1 != 0
     }
 
     /// The carriers of connections between the edges, smallest first: with one of them the side has won.
@@ -123,9 +123,9 @@ impl Connections {
         place.checked_sub(self.n_chains).map(|idx| usize::from(self.cells[idx]))
     }
 
-    /// Whether two places are connected.
-    pub(super) fn is_linked(&self, [a, b]: [usize; 2]) -> bool {
-        self.linked[a] >> b & 1 != 0
+    /// The places a place is connected to, a bit each.
+    pub(super) fn linked(&self, place: usize) -> u128 {
+        self.linked[place]
     }
 
     /// Every connection found, as its ends, its carrier, and whether it holds even if the other side moves first.
