@@ -198,12 +198,12 @@ impl<'a> Search<'a> {
             let State::Open(open) = &self.nodes[idx as usize].state else { return Ok(()) };
             let choice = self.choose(open);
             let below = Numbers {
-                win: limit.loss.saturating_sub(choice.sum).saturating_add(choice.numbers.win).min(INFINITE),
+                win: limit.loss.saturating_sub(choice.n_others),
                 // A little beyond the second best, so that the search does not go to and fro.
                 loss: limit.win.min(choice.second.saturating_add(1 + choice.second / 8)),
             };
-            let stop = choice.numbers.loss >= limit.win || choice.sum >= limit.loss;
-            let numbers = Numbers { win: choice.numbers.loss, loss: choice.sum };
+            let stop = choice.numbers.loss >= limit.win || choice.loss >= limit.loss;
+            let numbers = Numbers { win: choice.numbers.loss, loss: choice.loss };
             let (place, (cell, child)) = (choice.place, open.moves[choice.place]);
             let State::Open(open) = &mut self.nodes[idx as usize].state else { return Ok(()) };
             open.numbers = numbers;
@@ -257,14 +257,16 @@ impl<'a> Search<'a> {
 
     /// The move to work on: the one that is easiest to prove a win.
     fn choose(&self, open: &Open) -> Choice {
-        let mut choice =
-            Choice { place: 0, numbers: Numbers { win: 0, loss: INFINITE }, second: INFINITE, sum: 0 };
-        for (place, &(_, child)) in open.moves.iter().take(n_searched(open.moves.len())).enumerate() {
+        let searched = &open.moves[..n_searched(open.moves.len())];
+        let n_others = searched.len() as u32 - 1;
+        let (numbers, second) = (Numbers { win: 0, loss: INFINITE }, INFINITE);
+        let mut choice = Choice { place: 0, numbers, second, n_others, loss: 0 };
+        for (place, &(_, child)) in searched.iter().enumerate() {
             let numbers = match child.map(|child| &self.nodes[child as usize].state) {
                 Some(State::Open(child)) => child.numbers,
                 _ => Numbers { win: 1, loss: 1 },
             };
-            choice.sum = (choice.sum + numbers.win).min(INFINITE - 1);
+            choice.loss = choice.loss.max(numbers.win + n_others);
             if numbers.loss < choice.numbers.loss {
                 choice.second = choice.numbers.loss;
                 (choice.place, choice.numbers) = (place, numbers);
@@ -283,8 +285,11 @@ struct Choice {
     numbers: Numbers,
     /// The least number of another move.
     second: u32,
-    /// The sum over all moves searched.
-    sum: u32,
+    /// How many moves are searched beside it.
+    n_others: u32,
+    /// How hard it is to refute all moves searched: as hard as the hardest, and one for each other. Sums would count what
+    /// moves have in common many times (*weak* proof numbers, after Ueda and others).
+    loss: u32,
 }
 
 fn n_searched(n_moves: usize) -> usize {
