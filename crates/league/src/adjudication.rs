@@ -7,7 +7,7 @@ pub use solver::{SolverJudge, standard_judges};
 pub use syzygy::SyzygyJudge;
 
 use crate::wire::{AdjudicationConfig, DrawRule, EarlyRule, ResignRule};
-use mavis_game::{Game, Outcome, Position, Side};
+use mavis_game::{Game, Outcome, Position, Rules, Side};
 use mavis_play::{Limit, MoveRecord, Player, Termination, Thought, Turn, Verdict};
 use mavis_search::Cancel;
 use std::collections::BTreeMap;
@@ -17,6 +17,12 @@ use std::sync::Arc;
 pub trait ExactJudge: Send + Sync {
     /// The result with best play by both sides; `None` where it is not known.
     fn outcome(&self, position: &Position) -> Option<Outcome>;
+
+    /// Whether it knows any positions of a game.
+    fn judges(&self, rules: Rules) -> bool {
+        let _ = rules;
+        true
+    }
 }
 
 /// Exact judges by the name that a configuration uses.

@@ -165,6 +165,14 @@ pub enum RunError {
         /// All names.
         known: String,
     },
+    /// Adjudication names a judge of another game.
+    #[error("adjudication.exact: '{name}' does not judge {game}")]
+    OtherJudge {
+        /// The name.
+        name: String,
+        /// The league's game.
+        game: String,
+    },
     /// Tablebases that cannot be used.
     #[error("adjudication.exact: {0}")]
     Tables(mavis_oracle::syzygy::SyzygyError),

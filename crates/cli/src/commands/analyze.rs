@@ -40,7 +40,7 @@ pub(crate) struct Analyze {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["game", "position", "moves"])]
     pgn: Option<PathBuf>,
     /// The player
-    #[arg(long, default_value = "mcts")]
+    #[arg(long, default_value = "mav-mcts")]
     player: String,
     /// Makes the analysis repeat exactly
     #[arg(long, default_value_t = 0)]

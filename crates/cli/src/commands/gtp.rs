@@ -21,7 +21,7 @@ pub(crate) struct Gtp {
     #[arg(long)]
     game: String,
     /// The player
-    #[arg(long, default_value = "mcts")]
+    #[arg(long, default_value = "mav-mcts")]
     player: String,
     /// Makes the player's moves repeat exactly, where its limits do not depend on time
     #[arg(long, default_value_t = 0)]

@@ -18,7 +18,7 @@ use std::io::BufRead;
 #[command(after_long_help = crate::registry::help())]
 pub(crate) struct Uci {
     /// The player
-    #[arg(long, default_value = "mcts")]
+    #[arg(long, default_value = "mav-mcts")]
     player: String,
     /// Makes the player's moves repeat exactly, where its limits do not depend on time
     #[arg(long, default_value_t = 0)]

@@ -1,7 +1,7 @@
 //! The exact Connect Four solver as a judge.
 
 use super::{ExactJudge, Judges};
-use mavis_game::{Game, Outcome, Position};
+use mavis_game::{Game, Outcome, Position, Rules};
 use mavis_oracle::connect4::Connect4Solver;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,6 +27,10 @@ impl ExactJudge for SolverJudge {
             -1 => Outcome::Win(side.other()),
             _ => Outcome::Draw,
         })
+    }
+
+    fn judges(&self, rules: Rules) -> bool {
+        rules == Rules::Connect4
     }
 }
 

@@ -1,7 +1,7 @@
 //! Syzygy tablebases as a judge.
 
 use super::ExactJudge;
-use mavis_game::{Outcome, Position};
+use mavis_game::{Outcome, Position, Rules};
 use mavis_oracle::syzygy::{SyzygyError, SyzygyOracle};
 use std::path::{Path, PathBuf};
 
@@ -27,5 +27,9 @@ impl ExactJudge for SyzygyJudge {
         // An error means that no table covers the position.
         let winner = self.tables.winner(chess).ok()?;
         Some(winner.map_or(Outcome::Draw, Outcome::Win))
+    }
+
+    fn judges(&self, rules: Rules) -> bool {
+        matches!(rules, Rules::Chess | Rules::Chess960)
     }
 }

@@ -94,7 +94,7 @@ td{text-align:right}
 .cross small{display:block;opacity:.75;font-size:.68rem;line-height:1.15}
 .note{border-left:3px solid rgb(var(--loss));padding:.1rem .8rem;margin:.4rem 0;color:var(--soft)}
 .legend span{margin-right:1.1rem;white-space:nowrap}
-svg{width:100%;height:auto;display:block}
+svg{width:100%;min-width:560px;height:auto;display:block}
 pre{background:var(--card);padding:1rem;border-radius:10px;overflow-x:auto;font-size:.8rem}
 summary{cursor:pointer;color:var(--soft)}
 footer{margin-top:3rem;color:var(--soft);font-size:.8rem}

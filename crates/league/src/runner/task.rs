@@ -32,12 +32,16 @@ impl Task {
         judges: Judges,
         registry: Arc<Registry>,
     ) -> Result<Self, RunError> {
-        if let Some(exact) = &config.adjudication.exact
-            && !judges.contains_key(&exact.judge)
-        {
-            let names = judges.keys().map(String::as_str).chain(["syzygy:DIR"]);
-            let known = names.collect::<Vec<_>>().join(" ");
-            return Err(RunError::UnknownJudge { name: exact.judge.clone(), known });
+        if let Some(exact) = &config.adjudication.exact {
+            let Some(judge) = judges.get(&exact.judge) else {
+                let names = judges.keys().map(String::as_str).chain(["syzygy:DIR"]);
+                let known = names.collect::<Vec<_>>().join(" ");
+                return Err(RunError::UnknownJudge { name: exact.judge.clone(), known });
+            };
+            let rules = openings.rules();
+            if !judge.judges(rules) {
+                return Err(RunError::OtherJudge { name: exact.judge.clone(), game: rules.to_string() });
+            }
         }
         let early = config.adjudication.early.as_ref();
         let judge = early.and_then(|early| early.judge.as_deref()).map(str::parse).transpose();
