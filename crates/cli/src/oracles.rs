@@ -5,6 +5,7 @@ use mavis_game::Rules;
 use mavis_oracle::connect4::Connect4Solver;
 use mavis_oracle::engine::{EngineSettings, Limit, UciOracle};
 use mavis_oracle::hex::{HexOracle, HexSettings};
+use mavis_oracle::htp::{HtpOracle, HtpQuestion, HtpSettings};
 use mavis_oracle::othello::{OthelloOracle, OthelloSettings};
 use mavis_oracle::process::find_engine;
 use mavis_oracle::syzygy::SyzygyOracle;
@@ -21,7 +22,10 @@ pub(crate) const HELP: &str = "Oracles:
   connect4    the exact Connect Four solver
   othello     alpha-beta, exact near the end: othello:nodes=300000,depth=10,exact_from=16
   togyz       alpha-beta: togyz:nodes=200000,depth=12
-  hex         tree search, exact where its solver reaches (up to 11x11): hex:playouts=20000,solver_nodes=200,seed=0";
+  hex         tree search, exact where its solver reaches (up to 11x11): hex:playouts=20000,solver_nodes=200,seed=0
+  htp:PROGRAM any HTP engine of Hex, by a command of its own: winning=COMMAND lists the winning moves of a color,
+              rates=COMMAND moves with their win rates; also args=ARGUMENTS, setup=COMMANDS with ';' between them,
+              patience=MILLISECONDS. Example: htp:mavis,args={gtp --game hex --player oracle},rates=mavis-values";
 
 /// Makes oracles that are all alike.
 pub(crate) struct OracleMaker {
@@ -43,6 +47,7 @@ impl OracleMaker {
                 Some(program) => engine(program.clone(), &spec),
                 None => Err(BadInput::new("expected uci:PROGRAM")),
             },
+            "htp" => htp(&spec),
             "syzygy" => syzygy(&spec),
             "connect4" => {
                 refuse_options(&spec)?;
@@ -73,7 +78,7 @@ impl OracleMaker {
                 Ok(Self { build: Box::new(move || Ok(Box::new(HexOracle::new(settings)))) })
             }
             other => Err(BadInput::new(format!(
-                "unknown oracle '{other}' (known: stockfish uci syzygy connect4 othello togyz hex)"
+                "unknown oracle '{other}' (known: stockfish uci syzygy connect4 othello togyz hex htp)"
             ))),
         }
     }
@@ -108,6 +113,36 @@ fn engine(program: String, spec: &PlayerSpec) -> Result<OracleMaker, BadInput> {
     let settings = EngineSettings { options, ..EngineSettings::new(path, limit) };
     Ok(OracleMaker {
         build: Box::new(move || Ok(Box::new(UciOracle::start(settings.clone()).or_bad_input()?))),
+    })
+}
+
+fn htp(spec: &PlayerSpec) -> Result<OracleMaker, BadInput> {
+    let Some(program) = &spec.argument else { return Err(BadInput::new("expected htp:PROGRAM")) };
+    let mut settings = HtpSettings {
+        program: find_engine(program, std::env::var_os("PATH").as_deref()).or_bad_input()?,
+        arguments: Vec::new(),
+        preparation: Vec::new(),
+        question: HtpQuestion::Rates(String::new()),
+        patience: Duration::from_secs(60),
+    };
+    let mut question = None;
+    for (key, value) in &spec.options {
+        match key.as_str() {
+            "winning" => question = Some(HtpQuestion::WinningMoves(value.clone())),
+            "rates" => question = Some(HtpQuestion::Rates(value.clone())),
+            "args" => settings.arguments = value.split_whitespace().map(str::to_owned).collect(),
+            "setup" => settings.preparation = value.split(';').map(|line| line.trim().to_owned()).collect(),
+            "patience" => {
+                let bad = |_| BadInput::new(format!("bad value '{value}' for {key}"));
+                settings.patience = Duration::from_millis(value.parse().map_err(bad)?);
+            }
+            _ => return Err(BadInput::new(format!("the oracle 'htp' takes no '{key}'"))),
+        }
+    }
+    settings.question =
+        question.ok_or_else(|| BadInput::new("the oracle 'htp' needs winning=COMMAND or rates=COMMAND"))?;
+    Ok(OracleMaker {
+        build: Box::new(move || Ok(Box::new(HtpOracle::start(settings.clone()).or_bad_input()?))),
     })
 }
 

@@ -160,6 +160,19 @@ fn three_commands_lead_from_games_to_a_split_table() {
 }
 
 #[test]
+fn games_come_from_standard_input_whole() {
+    let mavis = program();
+    sample(mavis.folder(), "tcec_standard_sample.pgn");
+    let counts = mavis.stdout("data import tcec_standard_sample.pgn --out file.parquet --json");
+    let output = mavis
+        .command("data import - --out pipe.parquet --json")
+        .stdin(fs::File::open(mavis.folder().join("tcec_standard_sample.pgn")).unwrap())
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), counts);
+}
+
+#[test]
 fn connect_four_plays_itself_the_same_way_whatever_the_threads() {
     let mavis = program();
     // Late positions are solved in no time.
@@ -221,6 +234,53 @@ fn tablebases_annotate_endings_and_set_the_rest_aside() {
     assert_eq!(values, [1.0, 1.0]);
     mavis.check_bad("data annotate endings.parquet --oracle syzygy:none --out x", "none");
     mavis.check_bad("data annotate endings.parquet --oracle syzygy --out x", "expected syzygy:DIR");
+}
+
+#[test]
+fn an_htp_engine_annotates_hex() {
+    let mavis = program();
+    mavis.write("games.txt", "a1 b2 c3 a2\n");
+    mavis.run("data import games.txt --format hex --game hex:size=3 --out positions.parquet");
+    let us = env!("CARGO_BIN_EXE_mavis");
+    let annotate = |oracle: &str, out: &str| {
+        let mut command = mavis.command(&format!("data annotate positions.parquet --out {out} --json"));
+        let output = command.args(["--oracle", oracle]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        mavis.stdout(&format!("data export {out} --format jsonl"))
+    };
+    // Our own engine in another process gives the values it gives in this one.
+    let htp = format!("htp:{us},args={{gtp --game hex --player oracle:nodes=500}},rates=mavis-values");
+    let values = |rows: &str| -> Vec<f64> {
+        let rows = rows.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        rows.filter_map(|row| row["value"].as_f64()).map(|value| (100.0 * value).round()).collect()
+    };
+    let (child, here) = (annotate(&htp, "child"), annotate("hex:playouts=500", "here"));
+    assert_eq!(values(&child), values(&here));
+    assert!(values(&here).len() >= 4, "{here}");
+    mavis.check_bad("data annotate positions.parquet --oracle htp:none,rates=x --out x", "'none' not found");
+    mavis.check_bad(&format!("data annotate positions.parquet --oracle htp:{us} --out x"), "needs winning=");
+}
+
+#[test]
+fn a_bench_of_data_measures_every_part() {
+    let mavis = program();
+    let text = mavis.stdout("bench data --positions 20 --rounds 1 --json");
+    let bench: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(bench["pool"]["ratio"].as_f64().unwrap() > 0.0, "{text}");
+    assert!(
+        bench["import"]["games"] == 2000 && bench["import"]["positions"].as_u64() > Some(100_000),
+        "{text}"
+    );
+    for set in bench["solver"].as_array().unwrap() {
+        assert_eq!((&set["positions"], &set["wrong"]), (&1000.into(), &0.into()), "{set}");
+        let nodes = |name: &str| set[name].as_f64().unwrap();
+        assert!(nodes("nodes_per_position") < nodes("pons_nodes_per_position"), "{set}");
+    }
+    // Ten times the input needs no more memory, but for what is counted by the row group.
+    for peak in bench["memory"].as_array().unwrap() {
+        let mebibytes = |place: usize| peak["mebibytes"][place].as_f64().unwrap();
+        assert!(mebibytes(1) < 1.5 * mebibytes(0), "{peak}");
+    }
 }
 
 /// Bags as an independent reader of the published layout sees them.

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 /// Partitions of the keys; one of them is in memory at the end.
 const N_PARTITIONS: usize = 256;
-/// Pairs held in memory before they go to disk: 128 MiB.
-const N_IN_MEMORY: usize = 8 << 20;
+/// Pairs held in memory before they go to disk: 4 MiB.
+const N_IN_MEMORY: usize = 1 << 18;
 
-/// Collects pairs of a key and a word, and then gives the words of each key together. Beyond 8 million pairs they wait in
+/// Collects pairs of a key and a word, and then gives the words of each key together. Beyond 262,144 pairs they wait in
 /// files, so memory stays bounded however many there are.
 pub(crate) struct Groups {
     folder: PathBuf,

@@ -200,6 +200,8 @@ pub struct Importer {
     pub progress: Option<Watch>,
 }
 
+/// Bytes that are looked at to guess a format.
+const N_GUESS: usize = 4_096;
 /// How many refused examples are kept.
 const N_EXAMPLES: usize = 5;
 
@@ -209,9 +211,16 @@ impl Importer {
     /// # Errors
     /// When it cannot be read, or a table cannot be written.
     pub fn import(&mut self, path: &Path, format: Option<Format>) -> Result<(), ImportError> {
+        let read = |source| ImportError::Read { path: path.to_owned(), source };
+        // Bags are not streams, and annotations may be several files; their names tell.
+        let format = format.or_else(|| Some(Format::guess(path, b"")).filter(|format| format.is_annotated()));
+        let mut source = None;
         let format = match format {
             Some(format) => format,
-            None => guess(path)?,
+            None => {
+                let source = source.insert(Source::open(path).map_err(read)?);
+                Format::guess(path, source.peek(N_GUESS).map_err(read)?)
+            }
         };
         let fits = match format.is_annotated() {
             true => self.annotations.is_some(),
@@ -222,17 +231,22 @@ impl Importer {
             let reason = format!("a source of format '{format}' holds {holds}, which are not asked for");
             return Err(ImportError::Misfit { path: path.to_owned(), reason });
         }
-        match format {
-            Format::Pgn => pgn::import(self, path),
-            Format::Positions => lines::import(self, path),
-            Format::Wthor => game_files::wthor(self, path),
-            Format::Playok => game_files::playok(self, path),
-            Format::Hex => game_files::hex(self, path),
-            Format::Connect4 => game_files::connect4(self, path),
-            Format::LichessCsv => game_files::lichess_csv(self, path),
-            Format::FenValues => values::import(self, path),
-            Format::Bag => bags::import(self, path),
-        }
+        let import = match format {
+            Format::Pgn => pgn::import,
+            Format::Positions => lines::import,
+            Format::Wthor => game_files::wthor,
+            Format::Playok => game_files::playok,
+            Format::Hex => game_files::hex,
+            Format::Connect4 => game_files::connect4,
+            Format::LichessCsv => game_files::lichess_csv,
+            Format::FenValues => return values::import(self, path),
+            Format::Bag => return bags::import(self, path),
+        };
+        let source = match source {
+            Some(source) => source,
+            None => Source::open(path).map_err(read)?,
+        };
+        import(self, path, source)
     }
 
     /// Completes the tables.
@@ -302,17 +316,4 @@ impl Importer {
             progress(&self.counts);
         }
     }
-}
-
-fn guess(path: &Path) -> Result<Format, ImportError> {
-    use std::io::Read;
-    // Bags are not streams; their name tells.
-    let by_name = Format::guess(path, b"");
-    if by_name.is_annotated() {
-        return Ok(by_name);
-    }
-    let read = |source| ImportError::Read { path: path.to_owned(), source };
-    let mut head = Vec::new();
-    Source::open(path).map_err(read)?.take(4_096).read_to_end(&mut head).map_err(read)?;
-    Ok(Format::guess(path, &head))
 }

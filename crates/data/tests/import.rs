@@ -91,6 +91,11 @@ fn broken_games_are_counted_and_do_not_stop_the_rest() {
         "{:?}",
         counts.refused
     );
+    // A file that was cut off loses its last game.
+    let cut = folder.path().join("cut.pgn");
+    fs::write(&cut, format!("{text}\n[Event \"cu")).unwrap();
+    let (counts, _) = check(&cut, None);
+    assert_eq!((counts.n_games, counts.n_refused), (2, 4), "{:?}", counts.refused);
     assert_eq!(games[0].game_id, "abcd1234");
     assert_eq!(games[0].moves, ["e2e4", "e7e5", "g1f3", "b8c6"]);
     assert_eq!((games[0].first_rating, games[0].second_rating), (Some(2100), Some(1900)));
@@ -169,8 +174,14 @@ fn hex_games_replay_with_size_and_swap() {
     assert_eq!((counts.n_games, counts.n_refused), (300, 0));
     assert!(games.iter().all(|game| game.game == "hex:size=13" && game.result.is_some()));
     let path = folder.path().join("olympiad.tsv");
-    fs::write(&path, "file\tsize\tmoves\na.sgf\t11\tB:b4 W:SWAP W:f7 B:g6\n").unwrap();
+    fs::write(
+        &path,
+        "file\tsize\tmoves\na.sgf\t11\tB:b4 W:SWAP W:f7 B:g6\nb.sgf\t11\tB:b4 W:c5 B:d6 W:resign\n",
+    )
+    .unwrap();
     let (_, games) = check(&path, None);
+    assert_eq!((games[0].result.as_deref(), games[1].result.as_deref()), (None, Some("1-0")));
+    assert_eq!(games[1].moves, ["b4", "c5", "d6"]);
     // The stone changes hands mirrored, and so does everything after it.
     assert_eq!(games[0].moves, ["b4", "swap", "g6", "f7"]);
 }

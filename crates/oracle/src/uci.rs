@@ -15,5 +15,5 @@ mod option;
 
 pub use answer::Answer;
 pub use command::{Command, Go, Start};
-pub use info::{Bound, Info, UciScore};
+pub use info::{Bound, Info, LineReport, UciScore};
 pub use option::{OptionKind, UciOption, option_names};

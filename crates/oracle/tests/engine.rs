@@ -74,6 +74,19 @@ fn answers_do_not_depend_on_order_engine_or_neighbors() {
     assert_eq!(forwards, backwards);
 }
 
+/// Far from enough nodes for a look at each of the moves: those without a score are searched by themselves.
+#[test]
+fn every_move_has_a_score_however_few_the_nodes() {
+    let fen = "2b1nbk1/rP3p1p/nq4pB/p1N5/4p3/7P/PP1K1PP1/1NR2B1R w - - 2 24";
+    let position = Position::parse(Rules::Chess, fen).unwrap();
+    for nodes in [50, 500, 5000] {
+        let mut oracle = UciOracle::start(stockfish(Limit::Nodes(nodes))).unwrap();
+        let verdict = oracle.evaluate(&position).unwrap();
+        assert_eq!(verdict.moves.len(), position.legal_moves().len());
+        assert_eq!((oracle.evaluate(&position).unwrap(), oracle.n_restarts()), (verdict, 0));
+    }
+}
+
 #[test]
 fn chess960_castles_by_taking_the_rook() {
     let mut oracle = UciOracle::start(stockfish(Limit::Nodes(2000))).unwrap();

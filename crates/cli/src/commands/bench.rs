@@ -1,8 +1,10 @@
 //! `mavis bench`: speed, printed with what it was measured on.
 
+mod data;
 mod gpu;
 mod league;
 mod peer;
+mod usage;
 
 use super::{answer, answer_json, model::read_model};
 use crate::input::OrBadInput;
@@ -31,6 +33,7 @@ pub(crate) struct Bench {
 enum What {
     Model(BenchModel),
     League(league::BenchLeague),
+    Data(data::BenchData),
 }
 
 /// Measures decoding: prompts, token by token, and all moves at once, with exact weights and, on the processor, in 8 bits.
@@ -87,6 +90,7 @@ impl Bench {
         match self.what {
             What::Model(command) => command.run(),
             What::League(command) => command.run(),
+            What::Data(command) => command.run(),
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Games of the small games, and chess in tables of text.
 
 use super::record::{numbered_id, source_name};
-use super::source::for_each_line;
+use super::source::{Source, for_each_line};
 use super::{GameRecord, ImportError, Importer};
 use crate::wire::{Place, PositionRow};
-use mavis_game::{Game, Othello, Position, Rules};
+use mavis_game::{Game, Othello, Outcome, Position, Rules};
 use std::cmp::Ordering;
 use std::path::Path;
 
-/// Replays texts of moves.
+/// Replays texts of moves; who resigns has lost.
 fn replay<'a>(
     id: String,
     path: &Path,
@@ -19,6 +19,11 @@ fn replay<'a>(
     let mut record = GameRecord::new(id, &position);
     record.row.source = source_name(path);
     for text in moves {
+        if text == "resign" {
+            let outcome = Outcome::Win(position.side_to_move().other());
+            record.row.result = Some(outcome.as_str().to_owned());
+            return Ok(record);
+        }
         // Records of Othello leave passes out.
         if position.is_legal(Othello::PASS) && matches!(position, Position::Othello(_)) && text != "pass" {
             position.play_unchecked(Othello::PASS);
@@ -44,8 +49,8 @@ impl Importer {
 }
 
 /// `year, black_discs, theoretical_black_discs, theory_empties, moves`, tab-separated, passes implicit.
-pub(super) fn wthor(importer: &mut Importer, path: &Path) -> Result<(), ImportError> {
-    for_each_line(path, |number, line| {
+pub(super) fn wthor(importer: &mut Importer, path: &Path, source: Source) -> Result<(), ImportError> {
+    for_each_line(path, source, |number, line| {
         let columns: Vec<&str> = line.split('\t').collect();
         if columns.first() == Some(&"year") {
             return Ok(());
@@ -72,9 +77,9 @@ pub(super) fn wthor(importer: &mut Importer, path: &Path) -> Result<(), ImportEr
 }
 
 /// Tags as in PGN; moves `ab`, sown from pit a to pit b, with notes on captures that are not needed to replay them.
-pub(super) fn playok(importer: &mut Importer, path: &Path) -> Result<(), ImportError> {
+pub(super) fn playok(importer: &mut Importer, path: &Path, source: Source) -> Result<(), ImportError> {
     let mut game = PlayokGame::default();
-    for_each_line::<ImportError>(path, |_, line| {
+    for_each_line::<ImportError>(path, source, |_, line| {
         // Tags after anything else begin the next game; some games end before a move.
         if line.starts_with('[') && game.in_moves {
             std::mem::take(&mut game).hand_over(importer, path)?;
@@ -133,9 +138,9 @@ impl PlayokGame {
 }
 
 /// Moves in a line (`l8 d10 i4`), or `file, size, moves` tab-separated with colors and swaps (`B:b2 W:SWAP W:f6`).
-pub(super) fn hex(importer: &mut Importer, path: &Path) -> Result<(), ImportError> {
+pub(super) fn hex(importer: &mut Importer, path: &Path, source: Source) -> Result<(), ImportError> {
     let rules = importer.rules.unwrap_or_else(|| named_size(path));
-    for_each_line(path, |number, line| {
+    for_each_line(path, source, |number, line| {
         let columns: Vec<&str> = line.split('\t').collect();
         if columns == ["file", "size", "moves"] {
             return Ok(());
@@ -187,8 +192,8 @@ fn mirrored(cell: &str) -> Option<String> {
 }
 
 /// Columns from 1 to 7 in a word, each line one position after them; what follows (the solver's score) is not needed.
-pub(super) fn connect4(importer: &mut Importer, path: &Path) -> Result<(), ImportError> {
-    for_each_line(path, |number, line| {
+pub(super) fn connect4(importer: &mut Importer, path: &Path, source: Source) -> Result<(), ImportError> {
+    for_each_line(path, source, |number, line| {
         let id = numbered_id(path, number);
         let columns = line.split_whitespace().next().unwrap_or("");
         let moves = (0..columns.len()).map(|at| columns.get(at..=at).unwrap_or("?"));
@@ -209,9 +214,9 @@ pub(super) fn connect4(importer: &mut Importer, path: &Path) -> Result<(), Impor
 }
 
 /// Comma-separated lines with a header that names `moves_san`, and perhaps `id`, `winner`, `white_elo`, `black_elo`, `created`.
-pub(super) fn lichess_csv(importer: &mut Importer, path: &Path) -> Result<(), ImportError> {
+pub(super) fn lichess_csv(importer: &mut Importer, path: &Path, source: Source) -> Result<(), ImportError> {
     let mut header: Vec<String> = Vec::new();
-    for_each_line(path, |number, line| {
+    for_each_line(path, source, |number, line| {
         let fields: Vec<&str> = line.split(',').collect();
         if number == 1 {
             header = fields.iter().map(|name| (*name).to_owned()).collect();

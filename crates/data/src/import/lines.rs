@@ -1,17 +1,17 @@
 //! One position a line.
 
 use super::record::numbered_id;
-use super::source::for_each_line;
+use super::source::{Source, for_each_line};
 use super::{ImportError, Importer};
 use crate::wire::{Place, PositionRow};
 use mavis_game::{Position, Rules};
 use std::path::Path;
 
-pub(super) fn import(importer: &mut Importer, path: &Path) -> Result<(), ImportError> {
+pub(super) fn import(importer: &mut Importer, path: &Path, source: Source) -> Result<(), ImportError> {
     let rules = importer.rules.unwrap_or(Rules::Chess);
     // Where the FEN stands, if the first line names columns.
     let mut column: Option<(char, usize)> = None;
-    for_each_line::<ImportError>(path, |number, line| {
+    for_each_line::<ImportError>(path, source, |number, line| {
         if line.trim_start().starts_with('#') {
             return Ok(());
         }

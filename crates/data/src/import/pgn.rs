@@ -7,18 +7,23 @@ use pgn_reader::{RawTag, Reader, SanPlus, Skip, Visitor};
 use std::ops::ControlFlow;
 use std::path::Path;
 
-pub(super) fn import(importer: &mut Importer, path: &Path) -> Result<(), ImportError> {
+pub(super) fn import(importer: &mut Importer, path: &Path, source: Source) -> Result<(), ImportError> {
     let read = |source| ImportError::Read { path: path.to_owned(), source };
-    let mut reader = Reader::new(Source::open(path).map_err(read)?);
+    let mut reader = Reader::new(source);
     let mut number = 0;
     loop {
         number += 1;
         let mut visitor = Replay { path, number, rules: importer.rules, min_rating: importer.min_rating };
-        match reader.read_game(&mut visitor).map_err(read)? {
-            None => return Ok(()),
-            Some(Ok(Some(game))) => importer.game(game)?,
-            Some(Ok(None)) => {}
-            Some(Err(reason)) => importer.refuse(numbered_id(path, number), reason),
+        match reader.read_game(&mut visitor) {
+            Ok(None) => return Ok(()),
+            Ok(Some(Ok(Some(game)))) => importer.game(game)?,
+            Ok(Some(Ok(None))) => {}
+            Ok(Some(Err(reason))) => importer.refuse(numbered_id(path, number), reason),
+            // A torn line, as at the end of a file that was cut off: the reader has left it behind.
+            Err(error) if error.to_string() == "unterminated tag" => {
+                importer.refuse(numbered_id(path, number), error);
+            }
+            Err(error) => return Err(read(error)),
         }
     }
 }

@@ -7,6 +7,9 @@ use std::path::Path;
 /// Bytes of a file, decompressed if its first bytes say so: zstd, gzip or bzip2, several streams in a row included.
 pub struct Source {
     reader: Box<dyn BufRead>,
+    /// Bytes that were looked at and are still to be read, from `start` on.
+    peeked: Vec<u8>,
+    start: usize,
 }
 
 /// Windows of zstd up to 2 GiB, as long-distance compression makes them.
@@ -35,23 +38,43 @@ impl Source {
         } else {
             raw
         };
-        Ok(Self { reader })
+        Ok(Self { reader, peeked: Vec::new(), start: 0 })
+    }
+
+    /// The next bytes, up to `n` of them; reading gives them again. Standard input cannot be opened twice, so a look must not
+    /// take anything away.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn peek(&mut self, n: usize) -> io::Result<&[u8]> {
+        let n_more = n.saturating_sub(self.peeked.len() - self.start);
+        self.reader.by_ref().take(n_more as u64).read_to_end(&mut self.peeked)?;
+        Ok(&self.peeked[self.start..])
     }
 }
 
 impl Read for Source {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.reader.read(buffer)
+        if self.start == self.peeked.len() {
+            return self.reader.read(buffer);
+        }
+        let n = (&self.peeked[self.start..]).read(buffer)?;
+        self.start += n;
+        Ok(n)
     }
 }
 
 impl BufRead for Source {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.reader.fill_buf()
+        if self.start == self.peeked.len() { self.reader.fill_buf() } else { Ok(&self.peeked[self.start..]) }
     }
 
     fn consume(&mut self, amount: usize) {
-        self.reader.consume(amount);
+        if self.start == self.peeked.len() {
+            self.reader.consume(amount);
+        } else {
+            self.start += amount;
+        }
     }
 }
 
@@ -61,10 +84,10 @@ const LONGEST_LINE: u64 = 1 << 24;
 /// Calls `visit` with every line that is not blank and its number from 1. What is not UTF-8 is replaced.
 pub(super) fn for_each_line<E: From<super::ImportError>>(
     path: &Path,
+    mut source: Source,
     mut visit: impl FnMut(u64, &str) -> Result<(), E>,
 ) -> Result<(), E> {
     let read = |source| super::ImportError::Read { path: path.to_owned(), source };
-    let mut source = Source::open(path).map_err(read)?;
     let mut bytes = Vec::new();
     let mut number = 0;
     loop {

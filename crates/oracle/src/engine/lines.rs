@@ -1,18 +1,25 @@
-//! The last report on every line of a search, kept as text and read once, when the search is over.
+//! The last report on every line of a search, read as moves once, when the search is over.
 
 use crate::process::EngineError;
-use crate::uci::{Bound, Info, UciScore};
+use crate::uci::{Bound, LineReport, UciScore};
 use crate::{MoveVerdict, Score, Verdict};
-use mavis_game::{Game, Position};
+use mavis_game::{Game, Move, Position};
 
-/// Reports by line number. An engine reports every line at every depth, some hundred times what we need, so reading
-/// them all would cost a share of the processor that the engine should have.
+/// Reports by line number. An engine reports every line at every depth, several times what we need, so only the last are looked at.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     /// The last report with an exact score, by line number less one.
-    exact: Vec<String>,
+    exact: Vec<Option<Kept>>,
     /// The last report with a bound only.
-    bounds: Vec<String>,
+    bounds: Vec<Option<Kept>>,
+}
+
+/// What is kept of a report.
+#[derive(Clone, Debug)]
+struct Kept {
+    depth: Option<u32>,
+    score: UciScore,
+    first_move: String,
 }
 
 /// More lines than any position has moves, so that a mad number does not fill the memory.
@@ -20,62 +27,62 @@ const MOST_LINES: usize = 512;
 
 impl Lines {
     pub(super) fn clear(&mut self) {
-        self.exact.iter_mut().chain(&mut self.bounds).for_each(String::clear);
+        self.exact.clear();
+        self.bounds.clear();
     }
 
     /// Keeps a report if it is one of a line.
-    pub(super) fn keep(&mut self, line: String) {
-        let Some((_, score)) = line.split_once(" score ") else { return };
-        let number = line.split_once(" multipv ").map_or(Some(1), |(_, rest)| {
-            rest.split(' ').next().and_then(|number| number.parse::<usize>().ok())
-        });
-        let Some(number) = number.filter(|number| (1..=MOST_LINES).contains(number)) else { return };
-        let is_bound = score.split(' ').nth(2).is_some_and(|word| word.ends_with("bound"));
-        let slots = if is_bound { &mut self.bounds } else { &mut self.exact };
-        if slots.len() < number {
-            slots.resize_with(number, String::new);
+    pub(super) fn keep(&mut self, line: &str) {
+        let Some(report) = LineReport::parse(line) else { return };
+        let number = report.number as usize;
+        if !(1..=MOST_LINES).contains(&number) {
+            return;
         }
-        slots[number - 1] = line;
+        let slots = if report.score.bound() == Bound::Exact { &mut self.exact } else { &mut self.bounds };
+        if slots.len() < number {
+            slots.resize(number, None);
+        }
+        let LineReport { depth, score, first_move, .. } = report;
+        slots[number - 1] = Some(Kept { depth, score, first_move: first_move.to_owned() });
     }
 
-    /// The verdict, if every legal move has a score and the engine's choice is one of them.
-    pub(super) fn verdict(&self, position: &Position, best: Option<&str>) -> Result<Verdict, EngineError> {
+    /// The moves that were scored, each once.
+    pub(super) fn scores(&self, position: &Position) -> Result<Vec<(Move, UciScore)>, EngineError> {
         let mut scored = Vec::new();
-        for info in self.exact.iter().chain(&self.bounds).filter(|line| !line.is_empty()) {
-            let info = Info::parse(info);
-            let (Some(score), Some(first)) = (info.score, info.pv.first()) else { continue };
-            let mv = position.parse_move(first).map_err(|_| EngineError::Nonsense {
+        for Kept { depth, score, first_move } in self.exact.iter().chain(&self.bounds).flatten() {
+            let mv = position.parse_move(first_move).map_err(|_| EngineError::Nonsense {
                 expected: "a line of legal moves",
-                got: first.clone(),
+                got: first_move.clone(),
             })?;
-            scored.push((mv, info.depth, score));
+            scored.push((mv, *depth, *score));
         }
         // A move may stand on several lines, if its rank changed: the deepest exact report is the last one.
-        scored.sort_by_key(|&(_, depth, score)| (score.bound() == Bound::Exact, depth));
-        let mut moves = Vec::new();
-        for mv in position.legal_moves() {
-            let Some(&(_, _, score)) = scored.iter().rfind(|(scored, _, _)| *scored == mv) else {
-                return Err(EngineError::Nonsense {
-                    expected: "a score for every legal move",
-                    got: format!("none for {}", position.move_text(mv)),
-                });
-            };
-            let score = match score {
-                UciScore::Centipawns(value, _) => Score::Centipawns(value),
-                UciScore::Mate(value, _) => Score::Mate(value),
-            };
-            moves.push(MoveVerdict::new(position.rules(), mv, score, None));
-        }
-        let nonsense = || EngineError::Nonsense {
-            expected: "a legal best move",
-            got: best.unwrap_or("bestmove (none)").to_owned(),
-        };
-        let best = best.and_then(|text| position.parse_move(text).ok()).ok_or_else(nonsense)?;
-        let mut verdict = Verdict::sorted(moves);
-        // The engine knows more than its last full reports say: its choice goes first.
-        if let Some(at) = verdict.moves.iter().position(|verdict| verdict.mv == best) {
-            verdict.moves[..=at].rotate_right(1);
-        }
-        Ok(verdict)
+        scored.sort_by_key(|&(mv, depth, score)| (mv, score.bound() == Bound::Exact, depth));
+        let last = scored.chunk_by(|a, b| a.0 == b.0).filter_map(<[_]>::last);
+        Ok(last.map(|&(mv, _, score)| (mv, score)).collect())
     }
+}
+
+/// The verdict, if the engine's choice is one of the moves.
+pub(super) fn verdict(
+    position: &Position,
+    scores: &[(Move, UciScore)],
+    best: &str,
+) -> Result<Verdict, EngineError> {
+    let judged = |mv: Move| {
+        let (_, score) = scores.iter().find(|(scored, _)| *scored == mv)?;
+        let score = match *score {
+            UciScore::Centipawns(value, _) => Score::Centipawns(value),
+            UciScore::Mate(value, _) => Score::Mate(value),
+        };
+        Some(MoveVerdict::new(position.rules(), mv, score, None))
+    };
+    let mut verdict = Verdict::sorted(position.legal_moves().into_iter().filter_map(judged).collect());
+    let nonsense = |_| EngineError::Nonsense { expected: "a legal best move", got: best.to_owned() };
+    let best = position.parse_move(best).map_err(nonsense)?;
+    // The engine knows more than its last full reports say: its choice goes first.
+    if let Some(at) = verdict.moves.iter().position(|verdict| verdict.mv == best) {
+        verdict.moves[..=at].rotate_right(1);
+    }
+    Ok(verdict)
 }

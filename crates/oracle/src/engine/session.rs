@@ -1,11 +1,11 @@
 //! One running engine and its side of the conversation.
 
-use super::lines::Lines;
+use super::lines::{self, Lines};
 use super::{EngineSettings, Limit};
 use crate::Verdict;
 use crate::process::{ChildProcess, EngineError};
 use crate::uci::{Answer, Command, Go, OptionKind, Start, UciOption, option_names};
-use mavis_game::{Game, Position, Rules};
+use mavis_game::{Game, Move, Position, Rules};
 use std::time::{Duration, Instant};
 
 /// No chess position has more legal moves (218 is the record).
@@ -85,12 +85,43 @@ impl Session {
         }
     }
 
-    /// Searches a position from a clean state, so that the answer does not depend on what was searched before.
+    /// Searches a position from a clean state, so that the answer does not depend on what was searched before. A limit that ends the
+    /// search before every move was looked at once leaves moves without a score; they get a search of their own.
     pub(super) fn judge(
         &mut self,
         position: &Position,
         settings: &EngineSettings,
     ) -> Result<Verdict, EngineError> {
+        let legal = position.legal_moves();
+        let (mut scores, mut choice) = (Vec::new(), None);
+        loop {
+            let is_missing = |mv: &&Move| !scores.iter().any(|(scored, _)| scored == *mv);
+            let missing: Vec<String> =
+                legal.iter().filter(is_missing).map(|mv| position.move_text(*mv)).collect();
+            let Some(first) = missing.first() else { break };
+            let none = format!("none for {first}");
+            let only = if scores.is_empty() { Vec::new() } else { missing };
+            let best = self.search(position, settings, only)?;
+            let new: Vec<_> = self.lines.scores(position)?;
+            let n_before = scores.len();
+            scores.extend(new.into_iter().filter(|(mv, _)| legal.contains(mv)));
+            scores.sort_by_key(|(mv, _)| *mv);
+            scores.dedup_by_key(|(mv, _)| *mv);
+            if scores.len() == n_before {
+                return Err(EngineError::Nonsense { expected: "a score for every legal move", got: none });
+            }
+            choice.get_or_insert(best);
+        }
+        lines::verdict(position, &scores, &choice.unwrap_or_default())
+    }
+
+    /// One search, of some moves or of all; the engine's choice.
+    fn search(
+        &mut self,
+        position: &Position,
+        settings: &EngineSettings,
+        search_moves: Vec<String>,
+    ) -> Result<String, EngineError> {
         let chess960 = position.rules() == Rules::Chess960;
         let mut text = String::new();
         if chess960 != self.chess960 {
@@ -99,11 +130,12 @@ impl Session {
             self.chess960 = chess960;
         }
         let start = Command::Position { start: Start::Fen(position.to_string()), moves: Vec::new() };
-        let go = match settings.limit {
+        let mut go = match settings.limit {
             Limit::Nodes(nodes) => Go { nodes: Some(nodes), ..Go::default() },
             Limit::Depth(depth) => Go { depth: Some(depth), ..Go::default() },
             Limit::Time(time) => Go { move_time: Some(time), ..Go::default() },
         };
+        go.search_moves = search_moves;
         // One write: the engine works through the lines in order, and we wait once.
         text += &format!("{}\n{}\n{start}\n{}\n", Command::NewGame, Command::IsReady, Command::Go(go));
         self.process.send(&text)?;
@@ -118,9 +150,9 @@ impl Session {
         loop {
             let line = expect_line(&mut self.process, deadline, "bestmove", patience)?;
             if line.starts_with("info") {
-                self.lines.keep(line);
+                self.lines.keep(&line);
             } else if let Answer::BestMove { best, .. } = Answer::parse(&line) {
-                return self.lines.verdict(position, best.as_deref());
+                return best.ok_or(EngineError::Nonsense { expected: "a legal best move", got: line });
             }
         }
     }

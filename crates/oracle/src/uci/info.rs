@@ -45,6 +45,20 @@ pub enum UciScore {
 }
 
 impl UciScore {
+    /// Reads the two words of a score and the one behind them, which may say that it is a bound.
+    fn parse(kind: Option<&str>, value: Option<i32>, behind: Option<&str>) -> Option<Self> {
+        let bound = match behind {
+            Some("lowerbound") => Bound::Lower,
+            Some("upperbound") => Bound::Upper,
+            _ => Bound::Exact,
+        };
+        match kind? {
+            "cp" => Some(Self::Centipawns(value?, bound)),
+            "mate" => Some(Self::Mate(value?, bound)),
+            _ => None,
+        }
+    }
+
     /// How sure the score is.
     #[must_use]
     pub fn bound(self) -> Bound {
@@ -91,16 +105,7 @@ impl Info {
                 }
                 "score" => {
                     let (kind, value) = (words.next(), number(words.next()));
-                    let bound = match words.peek() {
-                        Some(&"lowerbound") => Bound::Lower,
-                        Some(&"upperbound") => Bound::Upper,
-                        _ => Bound::Exact,
-                    };
-                    info.score = match (kind, value) {
-                        (Some("cp"), Some(value)) => Some(UciScore::Centipawns(value, bound)),
-                        (Some("mate"), Some(value)) => Some(UciScore::Mate(value, bound)),
-                        _ => None,
-                    };
+                    info.score = UciScore::parse(kind, value, words.peek().copied());
                 }
                 "pv" => {
                     // The line runs to the end; a few engines write a comment behind it.
@@ -116,6 +121,46 @@ impl Info {
             }
         }
         info
+    }
+}
+
+/// What an `info` line says of one line of a search, as far as a judge of moves needs it. Engines write some hundred of them a
+/// position, so nothing is copied and nothing is read behind the first move.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LineReport<'a> {
+    /// Which line this is, from 1; 1 where the engine does not say.
+    pub number: u32,
+    /// Plies searched.
+    pub depth: Option<u32>,
+    /// The line's score.
+    pub score: UciScore,
+    /// Its first move.
+    pub first_move: &'a str,
+}
+
+impl<'a> LineReport<'a> {
+    /// Reads an `info` line; `None` if it is not about a line with a score.
+    #[must_use]
+    pub fn parse(line: &'a str) -> Option<Self> {
+        let (mut multi_pv, mut depth, mut score) = (Some(1), None, None);
+        let mut words = line.split(' ').filter(|word| !word.is_empty());
+        let mut next = words.next();
+        while let Some(word) = next {
+            next = words.next();
+            match word {
+                "depth" => depth = number(next),
+                "multipv" => multi_pv = number(next),
+                "score" => {
+                    let (kind, value) = (next, number(words.next()));
+                    next = words.next();
+                    score = Some(UciScore::parse(kind, value, next)?);
+                }
+                "pv" => return Some(Self { number: multi_pv?, depth, score: score?, first_move: next? }),
+                "string" => return None,
+                _ => {}
+            }
+        }
+        None
     }
 }
 
@@ -161,6 +206,34 @@ impl fmt::Display for Info {
         match &self.string {
             Some(text) => write!(f, " string {text}"),
             None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_agrees_with_the_whole_line() {
+        for line in [
+            "info depth 12 seldepth 15 multipv 2 score cp -31 upperbound nodes 5042 nps 72 pv e2e4 e7e5",
+            "info multipv 7  score mate -3 depth 4 pv a7a8q",
+            "info score cp 20 lowerbound depth 9 pv d2d4",
+        ] {
+            let (report, info) = (LineReport::parse(line).unwrap(), Info::parse(line));
+            assert_eq!((Some(report.score), report.depth), (info.score, info.depth), "{line}");
+            assert_eq!((report.number, report.first_move), (info.multi_pv.unwrap_or(1), &*info.pv[0]));
+        }
+        for line in [
+            "info string score cp 1 pv e2e4",
+            "info depth 3 score cp x pv e2e4",
+            "info depth 3 score cp 1",
+            "info depth 3 score cp 1 pv",
+            "info depth 3 multipv -1 score cp 1 pv e2e4",
+            "info depth 3 currmove e2e4",
+        ] {
+            assert_eq!(LineReport::parse(line), None, "{line}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! `mavis bench league`: what a league costs beside its engines.
 
 mod bare;
-mod usage;
 
+use super::usage::Usage;
 use crate::commands::{answer, answer_json};
 use crate::input::{BadInput, OrBadInput};
 use crate::registry;
@@ -13,7 +13,6 @@ use mavis_league::{RunOptions, run};
 use mavis_oracle::process::find_engine;
 use serde::Serialize;
 use std::{fmt, sync::Arc};
-use usage::Usage;
 
 /// Measures what a league adds to the engines that play in it: an engine against itself, once through a league and once through bare
 /// pipes that repeat the same games.

@@ -95,7 +95,7 @@ impl Engine {
 
     /// Ends the engine; how many seconds of processor time it took.
     fn end(mut self) -> anyhow::Result<f64> {
-        let seconds = super::usage::processor_seconds(self.child.id()).unwrap_or(0.0);
+        let seconds = super::super::usage::processor_seconds(self.child.id()).unwrap_or(0.0);
         self.send("quit\n")?;
         self.child.wait()?;
         Ok(seconds)

@@ -61,11 +61,19 @@ impl Usage {
 
 /// Processor seconds of a process, all its threads together.
 pub(super) fn processor_seconds(process: u32) -> Option<f64> {
+    stat_seconds(process).map(|[user, system, ..]| user + system)
+}
+
+/// Seconds of a process in its own code and in the system's, then the same of its children that have ended.
+fn stat_seconds(process: u32) -> Option<[f64; 4]> {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The name may hold anything, spaces and brackets too; the numbers follow its last bracket.
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-    let ticks = |idx: usize| fields.get(idx)?.parse::<f64>().ok();
-    Some((ticks(11)? + ticks(12)?) / TICKS)
+    let mut seconds = [0.0; 4];
+    for (place, field) in seconds.iter_mut().zip(fields.get(11..15)?) {
+        *place = field.parse::<f64>().ok()? / TICKS;
+    }
+    Some(seconds)
 }
 
 /// Children of this process.
@@ -75,4 +83,22 @@ fn children() -> Vec<u32> {
     lists
         .flat_map(|text| text.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<u32>>())
         .collect()
+}
+
+/// Processor seconds of this thread.
+pub(super) fn thread_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
+}
+
+/// Processor seconds of this program, all its threads together.
+pub(super) fn own_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
+}
+
+/// Processor seconds of all children that have ended; 0 where the system does not tell.
+pub(super) fn waited_seconds() -> f64 {
+    let fields = stat_seconds(std::process::id());
+    fields.map_or(0.0, |[_, _, user, system]| user + system)
 }
