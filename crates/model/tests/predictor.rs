@@ -221,7 +221,6 @@ fn by_heart(target: Target, n: usize, n_steps: u64) -> (f32, mavis_model::predic
 fn check_by_heart(n: usize, n_steps: [u64; 3]) {
     for (target, n_steps) in Target::ALL.into_iter().zip(n_steps) {
         let (loss, quality) = by_heart(target, n, n_steps);
-        eprintln!("{target}: loss {loss}, {quality:?}");
         assert!(loss < 0.25, "{target}: loss {loss}, {quality:?}");
         match target {
             // Values are the middles of sixteen bins, so moves within one bin cannot be told apart.

@@ -34,12 +34,12 @@ impl Program {
         std::fs::write(self.folder().join(name), content).expect("the file is written");
     }
 
-    /// A command of the words of a line, with the engine on its path and nothing on stdin.
+    /// A command of the words of a line ('a word in quotes' may hold spaces), with the engine on its path and nothing on stdin.
     #[must_use]
     pub fn command(&self, line: &str) -> Command {
         let mut command = Command::new(self.binary);
         command
-            .args(line.split_whitespace())
+            .args(words(line))
             .current_dir(self.folder())
             .env("PATH", crate::engine_path())
             .stdin(Stdio::null());
@@ -86,4 +86,15 @@ impl Program {
         assert_eq!(message.trim_end().lines().count(), 1, "one line: {message}");
         assert!(output.stdout.is_empty(), "nothing on stdout");
     }
+}
+
+/// The words of a line: what stands between spaces, or between single quotes.
+fn words(line: &str) -> Vec<&str> {
+    let parts = line.split('\'').enumerate();
+    parts
+        .flat_map(|(idx, part)| match idx % 2 {
+            0 => part.split_whitespace().collect(),
+            _ => vec![part],
+        })
+        .collect()
 }

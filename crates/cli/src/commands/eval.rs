@@ -3,6 +3,7 @@
 mod actions;
 mod asked;
 mod calibration;
+mod compared;
 mod legality;
 mod puzzles;
 mod scoring;

@@ -1,28 +1,23 @@
 //! `mavis train`: networks from annotated positions.
 
+mod held_out;
 mod plot;
 mod predictor;
+mod run;
 
 use crate::{
     annotated,
     input::{BadInput, OrBadInput},
-    stop,
 };
-use anyhow::Context;
 use clap::{Args, Subcommand};
-use mavis_data::{Annotations, Puzzle, read_puzzles};
+use held_out::HeldOut;
+use mavis_game::Rules;
 use mavis_model::{
     MavModel,
     mixture::{Mixture, MixtureSettings},
-    train::{Budget, Event, Material, RunFolder, TrainSettings, train},
+    train::{Event, Material, TrainSettings, train},
 };
-use mavis_net::{TrainState, initial_parameters};
-use serde::de::DeserializeOwned;
-use std::{
-    collections::HashSet,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use run::Run;
 
 /// Trains a network.
 #[derive(Args)]
@@ -43,21 +38,8 @@ enum What {
 /// Example: mavis train mav --config recipes/yardstick.toml --out runs/first --max-minutes 20
 #[derive(Args)]
 struct TrainMav {
-    /// Settings as TOML
-    #[arg(long)]
-    config: PathBuf,
-    /// Folder of the run: settings, metrics, checkpoints
-    #[arg(long)]
-    out: PathBuf,
-    /// Overrides a setting, e.g. --set loss.value_smear=0.75
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    overrides: Vec<String>,
-    /// Trains for so many minutes whatever the settings say
-    #[arg(long)]
-    max_minutes: Option<f64>,
-    /// Starts from the weights of this model instead of random ones
-    #[arg(long)]
-    from: Option<PathBuf>,
+    #[command(flatten)]
+    run: Run,
 }
 
 impl Train {
@@ -72,12 +54,8 @@ impl Train {
 
 impl TrainMav {
     fn run(self) -> anyhow::Result<()> {
-        let table = read_table(&self.config, &self.overrides)?;
-        let mut settings =
-            TrainSettings::from_table(table).map_err(|error| bad_file(&self.config, &error))?;
-        if let Some(minutes) = self.max_minutes {
-            settings.budget = Budget::Minutes(minutes);
-        }
+        let mut settings = self.run.settings(TrainSettings::from_table)?;
+        settings.budget = self.run.budget(settings.budget);
         let network = settings.network().or_bad_input()?;
         settings.device.resolved().or_bad_input()?;
         let material = material(&settings)?;
@@ -87,15 +65,8 @@ impl TrainMav {
             material.mixture.examples_per_batch()
         ));
         let card = MavModel::card(settings.full_input);
-        let mut keeper = RunFolder::open(&self.out, &settings, card, stop::flag(), Box::new(show))?;
-        let state = match (keeper.resume()?, &self.from) {
-            (Some(state), _) => {
-                note(&format!("going on from step {}", state.step));
-                state
-            }
-            (None, Some(path)) => TrainState::new(MavModel::load(path)?.parameters),
-            (None, None) => TrainState::new(initial_parameters(&network)?),
-        };
+        let weights = |path: &_| Ok(MavModel::load(path)?.parameters);
+        let (mut keeper, state) = self.run.begin(&settings, card, &network, weights)?;
         let (optimizer, tokens) = (settings.optimizer.clone(), settings.batch.tokens);
         let mut trainer = settings.device.trainer(network, optimizer, state, tokens)?;
         train(&mut *trainer, &material, &settings, &mut keeper)?;
@@ -103,27 +74,8 @@ impl TrainMav {
     }
 }
 
-/// Reads the file, then lays the overrides over it.
-fn read_table(path: &Path, overrides: &[String]) -> anyhow::Result<toml::Table> {
-    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string()).map_err(chain)?;
-    let mut table: toml::Table = text.parse().map_err(|error| bad_file(path, &error))?;
-    for line in overrides {
-        lay_over(&mut table, line)?;
-    }
-    Ok(table)
-}
-
-/// The same as settings; unknown keys are errors.
-fn read_settings<T: DeserializeOwned>(path: &Path, overrides: &[String]) -> anyhow::Result<T> {
-    read_table(path, overrides)?.try_into().map_err(|error| bad_file(path, &error).into())
-}
-
 fn chain(error: anyhow::Error) -> BadInput {
     BadInput::new(format!("{error:#}"))
-}
-
-fn bad_file(path: &Path, error: &toml::de::Error) -> BadInput {
-    BadInput::new(format!("{}: {}", path.display(), error.message()))
 }
 
 /// Puts one `key.key=value` in its place; the value is TOML, or plain text where it is not.
@@ -146,24 +98,15 @@ pub(super) fn lay_over(table: &mut toml::Table, line: &str) -> Result<(), BadInp
 }
 
 fn material(settings: &TrainSettings) -> anyhow::Result<Material> {
-    let puzzles = match &settings.puzzles {
-        Some(puzzles) => read_puzzles(&puzzles.path, usize::MAX).map_err(|error| chain(error.into()))?,
-        None => Vec::new(),
-    };
-    let mut known = puzzle_boards(&puzzles);
-    let mut validation = Vec::new();
-    for set in &settings.validation {
-        let name =
-            set.path.file_name().map_or_else(|| set.game.clone(), |name| name.to_string_lossy().into_owned());
-        let measured = open(&set.path, &set.game, |_| true)?;
-        for idx in 0..measured.len() {
-            known.insert(board_of(&measured.get(idx).or_bad_input()?.position.to_string()));
-        }
-        validation.push((name, measured));
-    }
+    let rules = |game: &str| game.parse::<Rules>().or_bad_input();
+    let validation: Vec<_> = (settings.validation.iter())
+        .map(|set| Ok((set.path.as_path(), rules(&set.game)?)))
+        .collect::<anyhow::Result<_>>()?;
+    let held_out = HeldOut::read(settings.puzzles.as_ref(), validation.into_iter())?;
     let mut sets = Vec::new();
     for set in &settings.data {
-        sets.push((open(&set.path, &set.game, |fen| !known.contains(&board_of(fen)))?, set.weight));
+        let keep = |fen: &str| held_out.allows(fen);
+        sets.push((annotated::open(&set.path, rules(&set.game)?, keep, &note)?, set.weight));
     }
     let mixture_settings = MixtureSettings {
         seed: settings.seed,
@@ -174,24 +117,8 @@ fn material(settings: &TrainSettings) -> anyhow::Result<Material> {
     };
     let mixture = Mixture::new(sets, mixture_settings)
         .ok_or_else(|| BadInput::new("no data to train on: the settings need [[data]]"))?;
-    let limit = settings.puzzles.as_ref().map_or(0, |puzzles| puzzles.limit);
-    Ok(Material { mixture, validation, puzzles: puzzles.into_iter().take(limit).collect() })
-}
-
-/// Boards of puzzles, which are left out of the data: a position is the same whatever its move counters say.
-fn puzzle_boards(puzzles: &[Puzzle]) -> HashSet<String> {
-    let positions = puzzles.iter().flat_map(|puzzle| &puzzle.steps);
-    positions.map(|(position, _)| board_of(&position.to_string())).collect()
-}
-
-/// The first four fields of a FEN.
-fn board_of(fen: &str) -> String {
-    fen.split(' ').take(4).collect::<Vec<_>>().join(" ")
-}
-
-/// A set of positions by its path and the name of its game.
-fn open(path: &Path, game: &str, keep: impl FnMut(&str) -> bool) -> anyhow::Result<Arc<dyn Annotations>> {
-    annotated::open(path, game.parse().or_bad_input()?, keep, &note)
+    let HeldOut { validation, puzzles, .. } = held_out;
+    Ok(Material { mixture, validation, puzzles })
 }
 
 pub(super) fn note(text: &str) {

@@ -1,10 +1,9 @@
 //! `mavis eval calibration`: whether values are what they say.
 
-use super::actions::AnnotatedInput;
-use super::asked::{Answers, Asked, analyze};
+use super::asked::Answers;
+use super::compared::{Compared, sample};
 use crate::input::BadInput;
 use crate::registry;
-use anyhow::Context;
 use clap::Args;
 use mavis_game::Game as _;
 use mavis_league::metrics::reliability;
@@ -18,9 +17,7 @@ use mavis_league::metrics::reliability;
 #[command(after_long_help = registry::help())]
 pub(crate) struct Calibration {
     #[command(flatten)]
-    asked: Asked,
-    #[command(flatten)]
-    input: AnnotatedInput,
+    compared: Compared,
     /// Bins of values
     #[arg(long, default_value_t = 10)]
     bins: usize,
@@ -28,31 +25,19 @@ pub(crate) struct Calibration {
 
 impl Calibration {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let records = self.input.read(self.asked.seed)?;
-        let seed = self.asked.seed;
-        let Answers { list, n_asked } = self.asked.ask_all(
-            &records,
-            || (),
-            |player, (), record, limit| {
-                let analysis = analyze(player, &record.position, limit)
-                    .with_context(|| format!("position {}", record.position))?;
-                let valued: Vec<(f64, f64)> = analysis
-                    .moves
-                    .iter()
-                    .filter_map(|entry| {
-                        let (_, annotated) = record.moves.iter().find(|(mv, _)| *mv == entry.mv)?;
-                        Some((f64::from(entry.value?), f64::from(*annotated)))
-                    })
-                    .collect();
-                Ok(pick(&valued, seed ^ record.position.key()))
-            },
-        )?;
+        let asked = &self.compared.asked;
+        let (Answers { list, n_asked }, _) = self.compared.ask(|record, analysis| {
+            let sample = sample(record, analysis);
+            let annotated = |mv| sample.annotated.iter().find(|(known, _)| *known == mv);
+            let valued = sample.predicted.iter().filter_map(|(mv, value)| Some((*value, annotated(*mv)?.1)));
+            Ok(pick(&valued.collect::<Vec<_>>(), asked.seed ^ record.position.key()))
+        })?;
         let pairs = Answers { list: list.into_iter().flatten().collect(), n_asked };
         if pairs.list.is_empty() {
-            let player = &self.asked.player;
+            let player = &asked.player;
             return Err(BadInput::new(format!("{player} gives no values to moves")).into());
         }
-        self.asked.show(&pairs, &reliability(&pairs.list, self.bins))
+        asked.show(&pairs, &reliability(&pairs.list, self.bins))
     }
 }
 

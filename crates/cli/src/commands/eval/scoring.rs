@@ -1,13 +1,11 @@
 //! `mavis eval scoring`: mean against max scoring.
 
-use super::actions::{AnnotatedInput, plies};
-use super::asked::{Asked, analyze};
+use super::compared::{Compared, sample};
 use crate::input::BadInput;
 use crate::registry;
-use anyhow::Context;
 use clap::Args;
 use mavis_data::AnnotatedPosition;
-use mavis_game::{Game as _, Move};
+use mavis_game::Move;
 use mavis_lang::Scoring as Way;
 use mavis_league::metrics::{ActionSample, ScoringSample, scoring};
 use mavis_play::Analysis;
@@ -22,38 +20,29 @@ use mavis_play::Analysis;
 #[command(after_long_help = registry::help())]
 pub(crate) struct Scoring {
     #[command(flatten)]
-    asked: Asked,
-    #[command(flatten)]
-    input: AnnotatedInput,
+    compared: Compared,
 }
 
 impl Scoring {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let records = self.input.read(self.asked.seed)?;
-        let samples = self.asked.ask_all(
-            &records,
-            || (),
-            |player, (), record, limit| {
-                let analysis = analyze(player, &record.position, limit)
-                    .with_context(|| format!("position {}", record.position))?;
-                let sample = |way| sample(record, &analysis, way);
-                sample(Way::Mean).zip(sample(Way::Max)).ok_or_else(|| {
-                    let player = &self.asked.player;
-                    BadInput::new(format!("{player} gives no distributions of values; mav does")).into()
-                })
-            },
-        )?;
+        let player = &self.compared.asked.player;
+        let (samples, plies) = self.compared.ask(|record, analysis| {
+            let by = |way| scored(record, analysis, way);
+            by(Way::Mean).zip(by(Way::Max)).ok_or_else(|| {
+                BadInput::new(format!("{player} gives no distributions of values; mav does")).into()
+            })
+        })?;
         let pairs: Vec<ScoringSample> = samples
             .list
             .iter()
             .map(|(mean, max)| ScoringSample { mean: mean.clone(), max: max.clone() })
             .collect();
-        self.asked.show(&samples, &scoring(&pairs, &plies(&records)))
+        self.compared.asked.show(&samples, &scoring(&pairs, &plies))
     }
 }
 
 /// The sample under one way of scoring; `None` if a move has no distribution.
-fn sample(record: &AnnotatedPosition, analysis: &Analysis, way: Way) -> Option<ActionSample> {
+fn scored(record: &AnnotatedPosition, analysis: &Analysis, way: Way) -> Option<ActionSample> {
     let predicted: Option<Vec<(Move, f64)>> = analysis
         .moves
         .iter()
@@ -67,11 +56,6 @@ fn sample(record: &AnnotatedPosition, analysis: &Analysis, way: Way) -> Option<A
         .filter_map(|(mv, _)| predicted.iter().find(|(known, _)| known == mv))
         .copied()
         .reduce(|best, next| if next.1 > best.1 { next } else { best });
-    Some(ActionSample {
-        at: f64::from(record.position.ply()),
-        annotated: record.moves.iter().map(|(mv, value)| (*mv, f64::from(*value))).collect(),
-        chosen: best.map(|(mv, _)| mv),
-        predicted,
-        ranking: Vec::new(),
-    })
+    let chosen = best.map(|(mv, _)| mv);
+    Some(ActionSample { chosen, predicted, ranking: Vec::new(), ..sample(record, analysis) })
 }

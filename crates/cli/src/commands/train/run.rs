@@ -1,0 +1,79 @@
+//! What every training run is given: settings, a folder, and where to begin.
+
+use super::{note, show};
+use crate::{
+    input::{BadInput, OrBadInput},
+    stop,
+};
+use anyhow::Context;
+use clap::Args;
+use mavis_model::{
+    ModelError,
+    train::{Budget, Card, RunFolder},
+};
+use mavis_net::{TrainState, TransformerConfig, initial_parameters};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Which run it is.
+#[derive(Args)]
+pub(super) struct Run {
+    /// Settings as TOML
+    #[arg(long)]
+    config: PathBuf,
+    /// Folder of the run: settings, metrics, checkpoints
+    #[arg(long)]
+    out: PathBuf,
+    /// Overrides a setting, e.g. --set schedule.peak=1e-3
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Trains for so many minutes whatever the settings say
+    #[arg(long)]
+    max_minutes: Option<f64>,
+    /// Starts from the weights of this model instead of random ones
+    #[arg(long)]
+    from: Option<PathBuf>,
+}
+
+impl Run {
+    /// Reads the file and lays the overrides over it; `read` refuses what it does not know.
+    pub(super) fn settings<T>(
+        &self,
+        read: impl FnOnce(toml::Table) -> Result<T, toml::de::Error>,
+    ) -> anyhow::Result<T> {
+        let path = self.config.display();
+        let bad_file = |error: toml::de::Error| BadInput::new(format!("{path}: {}", error.message()));
+        let text =
+            std::fs::read_to_string(&self.config).with_context(|| path.to_string()).map_err(super::chain)?;
+        let mut table: toml::Table = text.parse().map_err(bad_file)?;
+        for line in &self.overrides {
+            super::lay_over(&mut table, line)?;
+        }
+        Ok(read(table).map_err(bad_file)?)
+    }
+
+    /// How long the run lasts.
+    pub(super) fn budget(&self, of_settings: Budget) -> Budget {
+        self.max_minutes.map_or(of_settings, Budget::Minutes)
+    }
+
+    /// The folder, and the state to go on from: its checkpoint, the weights of a model, or new ones.
+    pub(super) fn begin<S: Serialize>(
+        &self,
+        settings: &S,
+        card: Card,
+        network: &TransformerConfig,
+        weights: impl FnOnce(&Path) -> Result<Vec<f32>, ModelError>,
+    ) -> anyhow::Result<(RunFolder, TrainState)> {
+        let folder = RunFolder::open(&self.out, settings, card, stop::flag(), Box::new(show))?;
+        let state = match (folder.resume()?, &self.from) {
+            (Some(state), _) => {
+                note(&format!("going on from step {}", state.step));
+                state
+            }
+            (None, Some(path)) => TrainState::new(weights(path).or_bad_input()?),
+            (None, None) => TrainState::new(initial_parameters(network)?),
+        };
+        Ok((folder, state))
+    }
+}
