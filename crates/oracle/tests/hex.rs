@@ -5,6 +5,7 @@ use mavis_game::{Game, Hex};
 use mavis_oracle::hex::{HexSolver, Solved};
 use problems::{Answer, Problem};
 use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[path = "hex/problems.rs"]
 mod problems;
@@ -33,16 +34,26 @@ fn small_boards() {
     }
 }
 
-/// Puzzles of 6x6 and 7x7 that are solved within 2,000 positions each.
 #[test]
-fn boards_of_six_and_seven() {
-    let within =
-        ["40", "41", "42", "50", "71", "73", "78", "82", "83", "84", "85", "87", "90", "91", "93", "103"];
-    for id in within {
-        let id = format!("dfpn-puzzle.tst {id}");
-        let problem = problems(6..=7).into_iter().find(|problem| problem.id == id).unwrap();
-        assert!(check(&problem, &mut HexSolver::new(2_500)), "{id}");
+fn boards_of_six() {
+    for problem in problems(6..=6) {
+        assert!(check(&problem, &mut HexSolver::new(2_000)), "{}", problem.id);
     }
+}
+
+/// All 56, the longest with 27,930 positions: half a minute on two cores.
+#[test]
+fn boards_of_seven() {
+    let problems = problems(7..=7);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(problem) = problems.get(next.fetch_add(1, Ordering::Relaxed)) {
+            assert!(check(problem, &mut HexSolver::new(30_000)), "{}", problem.id);
+        }
+    };
+    let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| (0..n_threads).for_each(|_| drop(scope.spawn(work))));
+    assert_eq!(problems.len(), 56);
 }
 
 /// Win or loss by the rules alone.

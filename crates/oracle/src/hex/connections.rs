@@ -67,6 +67,11 @@ struct Fresh {
 }
 
 impl Connections {
+    /// Room for connections, of which so many are kept.
+    pub(super) fn new(kept: Kept) -> Self {
+        Self { kept, ..Self::default() }
+    }
+
     /// Finds the connections of `side`, as far as the rules above lead. With `hasty` it ends as soon as the side is known to
     /// win when it is to move, else as soon as it wins in any case.
     pub(super) fn find(&mut self, geometry: &Geometry, board: &Board, side: Side, hasty: bool) {

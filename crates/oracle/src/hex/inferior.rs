@@ -113,4 +113,4 @@ impl Inferior {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+mod tests;

@@ -6,6 +6,7 @@ mod examine;
 mod search;
 
 use super::board::{Board, Cells, Geometry, bits};
+use super::connections::Kept;
 use crate::OracleError;
 use mavis_game::{Game, Hex, Move};
 use search::{OutOfNodes, Search};
@@ -44,7 +45,7 @@ impl HexSolver {
     /// When the board is larger than 11x11, the game is over, or the second player may still swap.
     pub fn wins(&mut self, position: &Hex) -> Result<Solved<bool>, OracleError> {
         let (geometry, board) = begin(position)?;
-        let mut search = Search::new(&geometry, self.node_limit);
+        let mut search = Search::new(&geometry, self.node_limit, Kept::default());
         let proof = search.solve(&board);
         self.n_nodes = search.n_looks();
         Ok(proof.map_or(Solved::OutOfReach, |proof| Solved::Yes(proof.mover_wins)))
@@ -56,7 +57,7 @@ impl HexSolver {
     /// As for [`HexSolver::wins`].
     pub fn winning_moves(&mut self, position: &Hex) -> Result<Solved<Vec<Move>>, OracleError> {
         let (geometry, board) = begin(position)?;
-        let mut search = Search::new(&geometry, self.node_limit);
+        let mut search = Search::new(&geometry, self.node_limit, Kept::default());
         let found = winning_cells(&mut search, &geometry, &board);
         self.n_nodes = search.n_looks();
         Ok(match found {

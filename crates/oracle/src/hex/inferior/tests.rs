@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 /// Whether the side to move wins, by the rules alone.
-pub(in crate::hex) fn wins(geometry: &Geometry, board: &Board) -> bool {
+fn wins(geometry: &Geometry, board: &Board) -> bool {
     bits(geometry.empty(board)).any(|cell| {
         let next = board.after(cell);
         geometry.joins(board.side, next.stones[board.side.index()]) || !wins(geometry, &next)
@@ -12,7 +12,7 @@ pub(in crate::hex) fn wins(geometry: &Geometry, board: &Board) -> bool {
 }
 
 /// A board of 3x3 or 4x4 with at most ten empty cells that nobody has won.
-pub(in crate::hex) fn boards() -> impl Strategy<Value = (usize, Board)> {
+fn boards() -> impl Strategy<Value = (usize, Board)> {
     (3..=4_usize, any::<u16>(), any::<u16>(), any::<bool>())
         .prop_map(|(size, taken, whose, second)| {
             let all: Cells = (1 << (size * size)) - 1;

@@ -2,7 +2,7 @@
 
 use crate::hex::board::{Board, Cells, Geometry, bits};
 use crate::hex::circuit::currents;
-use crate::hex::connections::Connections;
+use crate::hex::connections::{Connections, Kept};
 use crate::hex::inferior::Inferior;
 
 /// Who wins, and what the winner needs for it.
@@ -23,13 +23,16 @@ pub(super) enum Look {
 }
 
 /// Looks at boards; it keeps nothing of them but room to work in.
-#[derive(Default)]
 pub(super) struct Examiner {
     ours: Connections,
     theirs: Connections,
 }
 
 impl Examiner {
+    pub(super) fn new(kept: Kept) -> Self {
+        Self { ours: Connections::new(kept), theirs: Connections::new(kept) }
+    }
+
     /// Looks at a board whose dead and captured cells are filled.
     pub(super) fn look(&mut self, geometry: &Geometry, board: &Board, inferior: &Inferior) -> Look {
         let Self { ours, theirs } = self;

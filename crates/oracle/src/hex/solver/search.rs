@@ -8,6 +8,7 @@ use super::claim::Claim;
 use super::claims::{Claims, Word};
 use super::examine::{Examiner, Look, Outcome};
 use crate::hex::board::{Board, Cells, Geometry};
+use crate::hex::connections::Kept;
 use crate::hex::inferior::filled;
 use std::collections::HashMap;
 
@@ -66,7 +67,8 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(geometry: &'a Geometry, node_limit: u64) -> Self {
+    /// A search that looks at so many positions at most and keeps so many connections of each.
+    pub(super) fn new(geometry: &'a Geometry, node_limit: u64, kept: Kept) -> Self {
         Self {
             geometry,
             node_limit,
@@ -74,7 +76,7 @@ impl<'a> Search<'a> {
             nodes: Vec::new(),
             known: HashMap::new(),
             claims: Claims::default(),
-            examiner: Examiner::default(),
+            examiner: Examiner::new(kept),
         }
     }
 
