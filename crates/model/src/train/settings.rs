@@ -94,6 +94,7 @@ impl TrainSettings {
         Self {
             full_input: true,
             examples: ExampleSettings { flipped: 0.5, ..plain.examples },
+            loss: LossSettings { value_focus: 2.0, ..plain.loss },
             optimizer: OptimizerSettings { algorithm: Algorithm::Muon, ..plain.optimizer },
             schedule: Schedule { peak: 2e-3, shape: Shape::Trapezoid, decay: 0.6, ..plain.schedule },
             ..plain
