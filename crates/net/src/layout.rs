@@ -231,7 +231,7 @@ impl TransformerOffsets {
 }
 
 /// Initial parameters of a transformer: matrices normal with standard deviation 0.02 (those that write to the residual stream
-/// divided by `sqrt(2 n_layers)`, as in GPT-2), gains one, biases zero. Each tensor draws from a stream of its own, so the same seed gives the same
+/// divided by `sqrt(2 n_layers)`, as in GPT-2), in a post-norm network with one over the root of their inputs, gains one, biases zero. Each tensor draws from a stream of its own, so the same seed gives the same
 /// tensor whatever else the layout holds.
 ///
 /// # Errors
@@ -248,7 +248,8 @@ pub fn initial_parameters(config: &TransformerConfig) -> Result<Vec<f32>, Config
         }
         let writes_residual = tensor.name.contains("o_proj") || tensor.name.contains("down_proj");
         let deviation = match (config.variant.placement, tensor.role) {
-            // A stream that is normalized after every half-block has rows of length one, beside which branches must be heard from the start.
+            // A stream that is normalized after every half-block has entries of size one, beside which branches must be heard
+            // from the start: with 0.02 such a network begins as the identity and stays it for hundreds of steps.
             (NormPlacement::Post, TensorRole::Matrix) => (1.0 / tensor.rows_and_columns().1 as f32).sqrt(),
             _ if writes_residual => 0.02 * residual_scale,
             _ => 0.02,

@@ -9,7 +9,7 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaFunction, CudaGraph, CudaStream
 use cudarc::nvrtc::Ptx;
 
 use super::blas::Blas;
-use super::memory::{Buffer, Pinned};
+use super::memory::{Buffer, Pinned, turn};
 use super::op::{Argument, Op};
 use super::program::{Kernels, Program};
 use crate::error::NetError;
@@ -118,6 +118,7 @@ impl Device {
         // SAFETY: callers pass an address inside a buffer of theirs with room for the values.
         unsafe { result::memcpy_htod_sync(address, values) }.map_err(failed("copy to the device"))?;
         // From pageable memory the call may return before the last transfer, and our streams do not wait for the null stream.
+        let _turn = turn();
         self.context.synchronize().map_err(failed("copy to the device"))
     }
 
@@ -221,6 +222,7 @@ impl Device {
 
     /// Records operations as a graph. They must have run once before, since libraries load lazily.
     pub(super) fn capture(&self, ops: &[Op]) -> Result<Graph, NetError> {
+        let _turn = turn();
         self.synchronize()?;
         self.stream
             .begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)

@@ -1,12 +1,19 @@
 //! Memory on the device, and pinned memory beside it.
 
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::{CudaContext, result};
 
 use super::device::failed;
 use crate::error::NetError;
+
+/// Held while a stream is captured, and while memory comes or goes or the whole context is waited for: networks on several threads share one context, and the
+/// driver refuses the wait, and spoils the graph, when both happen at once.
+pub(super) fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A block of device memory that lives as long as this value. Plain allocations, because a pool would be in the way of
 /// graph capture.
@@ -22,6 +29,7 @@ impl Buffer {
     /// Allocates and clears.
     pub(super) fn zeroed(context: &Arc<CudaContext>, bytes: usize) -> Result<Self, NetError> {
         let bytes = bytes.max(256).next_multiple_of(256);
+        let _turn = turn();
         // SAFETY: the context is current on this thread (every entry of the module binds it); the block is ours.
         let address = unsafe {
             let address = result::malloc_sync(bytes).map_err(failed("allocating device memory"))?;
@@ -49,6 +57,7 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         // A failure here means the context is gone, and the memory with it.
         let _gone_with_context = self.context.bind_to_thread();
+        let _turn = turn();
         // SAFETY: allocated by `zeroed`, freed once; freeing waits for the kernels that use it.
         let _gone_with_context = unsafe { result::free_sync(self.address) };
     }
