@@ -10,10 +10,15 @@ use mavis_oracle::{Identity, Oracle, Score, Verdict};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
-/// Positions a thread takes at once.
-const CHUNK: usize = 8;
+/// Positions a thread takes at once: as many as it judges in this time, so that an engine hardly ever waits for the next ones and a
+/// stop is not long in coming.
+const CHUNK_TIME: Duration = Duration::from_millis(250);
+/// At the most, and to begin with.
+const MOST: usize = 64;
+const FIRST: usize = 4;
 
 /// How to annotate.
 #[derive(Clone, Debug)]
@@ -64,14 +69,20 @@ pub fn annotate(
         Job::open(&settings.out, "annotate", job_settings(settings, &identity, n_input)?, n_shards)?;
     let in_work = (0..n_shards).find(|&shard| !job.is_done(shard)).unwrap_or(n_shards);
     let mut sheet = Sheet::resume(&job, in_work)?;
+    let chunk_size = AtomicUsize::new(FIRST);
     let n_complete: u64 = job.manifest().done.values().map(|shard| shard.n_items).sum();
     let mut meter = Meter::new(n_total, n_complete + sheet.kept.n_items);
-    let work = Work::new(settings, &repeats, &job, (in_work, sheet.kept.n_items))?;
+    let work = Work::new(settings, &repeats, &job, (in_work, sheet.kept.n_items), &chunk_size)?;
     ordered(
         oracles,
         work.take_while(|_| !settings.stop.load(Ordering::Relaxed)),
         |oracle_here, chunk: Result<Chunk, JobError>| {
-            chunk.map(|chunk| judge(&mut **oracle_here, &oracle, chunk))
+            let (begin, chunk) = (Instant::now(), chunk?);
+            let n_items = chunk.rows.len() as u32;
+            let judged = judge(&mut **oracle_here, &oracle, chunk);
+            let n_in_time = CHUNK_TIME.as_nanos() / (begin.elapsed() / n_items.max(1)).as_nanos().max(1);
+            chunk_size.store((n_in_time as usize).clamp(1, MOST), Ordering::Relaxed);
+            Ok::<Judged, JobError>(judged)
         },
         |chunk| {
             let chunk = chunk?;
@@ -127,6 +138,8 @@ struct Work<'a> {
     done: Vec<u64>,
     /// The shard in work, and how many of its items an earlier run has kept.
     kept: (u64, u64),
+    /// Positions of the next chunk.
+    chunk_size: &'a AtomicUsize,
     shard_size: u64,
     /// Unique positions seen so far.
     n_seen: u64,
@@ -139,12 +152,14 @@ impl<'a> Work<'a> {
         repeats: &'a RowSet,
         job: &Job,
         kept: (u64, u64),
+        chunk_size: &'a AtomicUsize,
     ) -> Result<Self, JobError> {
         Ok(Self {
             rows: (0..).zip(TableReader::open(&settings.positions)?),
             repeats,
             done: job.manifest().done.keys().copied().collect(),
             kept,
+            chunk_size,
             shard_size: settings.shard_size.max(1),
             n_seen: 0,
             n_total: n_rows(&settings.positions)? - repeats.len(),
@@ -156,7 +171,10 @@ impl Iterator for Work<'_> {
     type Item = Result<Chunk, JobError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let mut rows = Vec::with_capacity(CHUNK);
+        // Small ones at the end, so that no thread is left with a long one when the others are done.
+        let n_left = (self.n_total - self.n_seen) as usize;
+        let chunk_size = self.chunk_size.load(Ordering::Relaxed).min(n_left / 8).max(1);
+        let mut rows = Vec::with_capacity(chunk_size);
         loop {
             let (idx, row) = self.rows.next()?;
             let row = match row {
@@ -174,7 +192,7 @@ impl Iterator for Work<'_> {
                 continue;
             }
             rows.push(row);
-            if rows.len() == CHUNK || last {
+            if rows.len() >= chunk_size || last {
                 return Some(Ok(Chunk { shard, last, rows }));
             }
         }
@@ -190,15 +208,20 @@ struct Judged {
 
 fn judge(oracle: &mut dyn Oracle, name: &Arc<OracleName>, chunk: Chunk) -> Judged {
     let mut reader = crate::PositionReader::default();
-    let rows = chunk.rows.into_iter().map(|row| {
+    let read = |row: &PositionRow| reader.position(&row.place.game, &row.place.position);
+    let positions: Vec<Result<Position, String>> = chunk.rows.iter().map(read).collect();
+    // A finished game needs no oracle: there is nothing to judge.
+    let is_open = |position: &&Position| position.n_legal_moves() > 0;
+    let open: Vec<Position> = positions.iter().flatten().filter(is_open).cloned().collect();
+    let mut verdicts = oracle.evaluate_all(&open).into_iter();
+    let rows = chunk.rows.into_iter().zip(positions).map(|(row, position)| {
         let aside = |reason: String| SetAside { position: row.place.position.clone(), reason };
-        let position = reader.position(&row.place.game, &row.place.position).map_err(aside)?;
-        // A finished game needs no oracle: there is nothing to judge.
-        let verdict = if position.n_legal_moves() == 0 {
-            Verdict { moves: Vec::new() }
-        } else {
-            oracle.evaluate(&position).map_err(|error| aside(error.to_string()))?
+        let position = position.map_err(aside)?;
+        let verdict = match is_open(&&position) {
+            true => verdicts.next().unwrap_or_else(|| Ok(Verdict { moves: Vec::new() })),
+            false => Ok(Verdict { moves: Vec::new() }),
         };
+        let verdict = verdict.map_err(|error| aside(error.to_string()))?;
         annotation(&position, &verdict, row.place.game_id.clone(), name).map_err(aside)
     });
     Judged { shard: chunk.shard, last: chunk.last, rows: rows.collect() }

@@ -9,11 +9,8 @@ use mavis_game::{Game, Move, Moves};
 pub(crate) const UNIT: i32 = 100;
 const INFINITE: i32 = 1 << 20;
 
-/// A game whose positions can be judged without search.
-pub(crate) trait Estimate: Game {
-    /// The margin the side to move may expect, in hundredths.
-    fn estimate(&self) -> i32;
-
+/// A game that ends with a margin.
+pub(crate) trait Margin: Game {
     /// The margin of a finished game for the side to move, in hundredths.
     fn final_margin(&self) -> i32;
 
@@ -55,8 +52,14 @@ impl AlphaBeta {
         Self { table: vec![Entry::default(); n_entries.next_power_of_two()], n_nodes: 0 }
     }
 
-    /// Every legal move with its value at the greatest depth the effort allowed, best first.
-    pub(crate) fn values<G: Estimate>(&mut self, position: &G, effort: Effort) -> Vec<Value> {
+    /// Every legal move with its value at the greatest depth the effort allowed, best first. `estimate` gives the margin the
+    /// side to move may expect, in hundredths.
+    pub(crate) fn values<G: Margin>(
+        &mut self,
+        position: &G,
+        effort: Effort,
+        estimate: &impl Fn(&G) -> i32,
+    ) -> Vec<Value> {
         self.table.fill(Entry::default());
         self.n_nodes = 0;
         let mut moves = Moves::new();
@@ -67,7 +70,7 @@ impl AlphaBeta {
                 let mut next = position.clone();
                 next.play_unchecked(*mv);
                 // A full window for each move: the table needs its value, not only that another is better.
-                *value = -self.negamax(&next, depth - 1, -INFINITE, INFINITE);
+                *value = -self.negamax(&next, depth - 1, [-INFINITE, INFINITE], estimate);
             }
             values.sort_by_key(|&(_, value)| -value);
             if self.n_nodes >= effort.nodes {
@@ -77,13 +80,19 @@ impl AlphaBeta {
         values
     }
 
-    fn negamax<G: Estimate>(&mut self, position: &G, depth: u32, mut alpha: i32, beta: i32) -> i32 {
+    fn negamax<G: Margin>(
+        &mut self,
+        position: &G,
+        depth: u32,
+        [mut alpha, beta]: [i32; 2],
+        estimate: &impl Fn(&G) -> i32,
+    ) -> i32 {
         self.n_nodes += 1;
         if position.outcome().is_some() {
             return position.final_margin();
         }
         if depth == 0 {
-            return position.estimate();
+            return estimate(position);
         }
         let key = position.key();
         let at = key as usize & (self.table.len() - 1);
@@ -105,10 +114,10 @@ impl AlphaBeta {
             next.play_unchecked(mv);
             let mut score = INFINITE;
             if idx > 0 {
-                score = -self.negamax(&next, depth - 1, -alpha - 1, -alpha);
+                score = -self.negamax(&next, depth - 1, [-alpha - 1, -alpha], estimate);
             }
             if idx == 0 || (score > alpha && score < beta) {
-                score = -self.negamax(&next, depth - 1, -beta, -alpha);
+                score = -self.negamax(&next, depth - 1, [-beta, -alpha], estimate);
             }
             if score > best {
                 (best, best_move) = (score, mv);
@@ -125,7 +134,7 @@ impl AlphaBeta {
     }
 }
 
-fn ordered<G: Estimate>(position: &G, hint: Option<Move>) -> Moves {
+fn ordered<G: Margin>(position: &G, hint: Option<Move>) -> Moves {
     let mut moves = Moves::new();
     position.legal_moves_into(&mut moves);
     moves.sort_by_cached_key(|&mv| if Some(mv) == hint { i32::MIN } else { -position.rank(mv) });

@@ -110,6 +110,58 @@ impl UciOracle {
         self.session.as_ref().map(Session::process_id)
     }
 
+    /// Tries until the attempts are used up.
+    fn persist(&mut self, position: &Position, n_used: u32) -> Result<Verdict, OracleError> {
+        let mut attempts = n_used;
+        loop {
+            attempts += 1;
+            match self.attempt(position) {
+                Ok(verdict) => return Ok(verdict),
+                Err(source) if attempts >= ATTEMPTS => {
+                    return Err(OracleError::Engine { position: position.to_string(), source });
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Verdicts on the first positions, and whether the engine failed on the next. The engine always has a position waiting while it
+    /// searches another, so it never waits for us; this works with engines that read commands one after the other.
+    fn queued(&mut self, positions: &[Position]) -> (Vec<Result<Verdict, OracleError>>, bool) {
+        let mut results = Vec::with_capacity(positions.len());
+        let queues = positions.len() > 1 && self.session.as_ref().is_some_and(Session::queues);
+        let Some(mut session) = self.session.take_if(|_| queues) else { return (results, false) };
+        let ask = |session: &mut Session, idx: usize| match positions.get(idx) {
+            Some(position) => session.ask(position, &self.settings, Vec::new()),
+            None => Ok(()),
+        };
+        let mut asked = ask(&mut session, 0);
+        for (idx, position) in positions.iter().enumerate() {
+            asked = asked.and_then(|()| ask(&mut session, idx + 1));
+            let heard = match asked {
+                Ok(()) => {
+                    let busy = idx + 1 < positions.len();
+                    session.hear(&self.settings, busy).and_then(|best| session.verdict(position, &best))
+                }
+                Err(error) => Err(error),
+            };
+            asked = Ok(());
+            match heard {
+                Ok(Some(verdict)) => results.push(Ok(verdict)),
+                // Some moves have no score yet: rare, so the queue is given up and the position asked again by itself.
+                Ok(None) => {
+                    let drained = idx + 1 == positions.len() || session.hear(&self.settings, false).is_ok();
+                    self.session = drained.then_some(session);
+                    return (results, false);
+                }
+                // The engine is dropped, and killed.
+                Err(_) => return (results, true),
+            }
+        }
+        self.session = Some(session);
+        (results, false)
+    }
+
     fn attempt(&mut self, position: &Position) -> Result<Verdict, EngineError> {
         let mut session = match self.session.take() {
             Some(session) => session,
@@ -138,16 +190,27 @@ impl Oracle for UciOracle {
             });
         }
         refuse_finished(position)?;
-        let mut attempts = 0;
-        loop {
-            attempts += 1;
-            match self.attempt(position) {
-                Ok(verdict) => return Ok(verdict),
-                Err(source) if attempts == ATTEMPTS => {
-                    return Err(OracleError::Engine { position: position.to_string(), source });
-                }
-                Err(_) => {}
-            }
-        }
+        self.persist(position, 0)
     }
+
+    fn evaluate_all(&mut self, positions: &[Position]) -> Vec<Result<Verdict, OracleError>> {
+        let mut results = Vec::with_capacity(positions.len());
+        while let Some(position) = positions.get(results.len()) {
+            let rest = &positions[results.len()..];
+            let n_early = rest.iter().take_while(|position| is_searchable(position)).count();
+            let (mut verdicts, failed) = self.queued(&rest[..n_early]);
+            // Where the queue breaks off the position is asked by itself, once less often if the engine failed on it.
+            if failed {
+                verdicts.push(self.persist(&rest[verdicts.len()], 1));
+            } else if verdicts.is_empty() {
+                verdicts.push(self.evaluate(position));
+            }
+            results.append(&mut verdicts);
+        }
+        results
+    }
+}
+
+fn is_searchable(position: &Position) -> bool {
+    matches!(position, Position::Chess(_)) && position.outcome().is_none()
 }

@@ -18,6 +18,11 @@ pub trait Oracle: Send {
     /// # Errors
     /// When the game is over or not this oracle's, or when an engine behind it failed.
     fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError>;
+
+    /// The verdicts on several positions, as if asked one by one. An oracle that would wait between two of them may be quicker.
+    fn evaluate_all(&mut self, positions: &[Position]) -> Vec<Result<Verdict, OracleError>> {
+        positions.iter().map(|position| self.evaluate(position)).collect()
+    }
 }
 
 /// Name, version and settings of an oracle.

@@ -9,6 +9,7 @@ use crate::oracle::refuse_finished;
 use crate::{Identity, MoveVerdict, Oracle, OracleError, Score, Verdict};
 use board::Board;
 use endgame::Endgame;
+pub use estimate::{KNOTS, N_FEATURES, OthelloWeights, design};
 use mavis_game::{Game, Move, Moves, Othello, Position, Rules};
 
 /// How an Othello position is judged.
@@ -30,6 +31,7 @@ impl Default for OthelloSettings {
 /// Judges Othello positions.
 pub struct OthelloOracle {
     settings: OthelloSettings,
+    weights: OthelloWeights,
     search: AlphaBeta,
     endgame: Endgame,
 }
@@ -44,7 +46,13 @@ impl OthelloOracle {
     /// An oracle with these settings.
     #[must_use]
     pub fn new(settings: OthelloSettings) -> Self {
-        Self { settings, search: AlphaBeta::new(1 << 17), endgame: Endgame::new(1 << 20) }
+        Self::with_weights(settings, OthelloWeights::default())
+    }
+
+    /// An oracle with other weights than the usual ones.
+    #[must_use]
+    pub fn with_weights(settings: OthelloSettings, weights: OthelloWeights) -> Self {
+        Self { settings, weights, search: AlphaBeta::new(1 << 17), endgame: Endgame::new(1 << 20) }
     }
 
     /// Positions searched to the end since the oracle was made.
@@ -90,7 +98,10 @@ impl OthelloOracle {
 impl Oracle for OthelloOracle {
     fn identity(&self) -> Identity {
         let OthelloSettings { exact_from, effort } = self.settings;
-        let settings = format!("exact_from={exact_from} depth={} nodes={}", effort.depth, effort.nodes);
+        let settings = format!(
+            "exact_from={exact_from} depth={} nodes={} weights={}",
+            effort.depth, effort.nodes, self.weights
+        );
         Identity::ours("othello-alphabeta", settings)
     }
 
@@ -103,7 +114,9 @@ impl Oracle for OthelloOracle {
         let scores: Vec<(Move, Score)> = if n_empty <= self.settings.exact_from {
             self.solve_moves(position).into_iter().map(|(mv, score)| (mv, Score::Solved(score))).collect()
         } else {
-            let values = self.search.values(&position, self.settings.effort);
+            let weights = self.weights;
+            let estimate = |position: &Othello| weights.estimate(position);
+            let values = self.search.values(&position, self.settings.effort, &estimate);
             values.into_iter().map(|(mv, value)| (mv, Score::Margin(value as f32 / UNIT as f32))).collect()
         };
         let moves = scores.into_iter().map(|(mv, score)| MoveVerdict::new(Rules::Othello, mv, score, None));

@@ -2,6 +2,7 @@
 #![cfg_attr(not(test), deny(clippy::panic, clippy::unwrap_used, clippy::expect_used))]
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::borrow::Cow;
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -119,23 +120,36 @@ impl ChildProcess {
         self.stdin.write_all(text.as_bytes()).map_err(|error| self.broken(error))
     }
 
+    /// Whether a whole line has been read and not yet given out.
+    #[must_use]
+    pub fn has_line(&self) -> bool {
+        self.buffer[self.start..].contains(&b'\n')
+    }
+
     /// The next line without its end, waiting until `deadline`; bytes that are not UTF-8 are replaced.
     ///
     /// # Errors
     /// When the child is gone, talks without ever ending a line, or nothing comes in time: the last as [`None`].
     pub fn line(&mut self, deadline: Instant) -> Result<Option<String>, EngineError> {
+        Ok(self.line_here(deadline)?.map(Cow::into_owned))
+    }
+
+    /// The same, without a copy: the line stands where it was read until the next one is asked for.
+    ///
+    /// # Errors
+    /// As [`ChildProcess::line`].
+    pub fn line_here(&mut self, deadline: Instant) -> Result<Option<Cow<'_, str>>, EngineError> {
         let mut searched = self.start;
         loop {
             if let Some(length) = self.buffer[searched..].iter().position(|&byte| byte == b'\n') {
                 let end = searched + length;
-                let bytes = &self.buffer[self.start..end];
-                // Nearly every line is text; looking for what is not takes several times as long.
-                let line = match std::str::from_utf8(bytes) {
-                    Ok(line) => line.trim_end().to_owned(),
-                    Err(_) => String::from_utf8_lossy(bytes).trim_end().to_owned(),
-                };
+                let bytes = self.buffer[self.start..end].trim_ascii_end();
                 self.start = end + 1;
-                return Ok(Some(line));
+                // Nearly every line is text; looking for what is not takes several times as long.
+                return Ok(Some(match std::str::from_utf8(bytes) {
+                    Ok(line) => Cow::Borrowed(line),
+                    Err(_) => String::from_utf8_lossy(bytes),
+                }));
             }
             if self.buffer.len() - self.start > LONGEST_LINE {
                 return Err(EngineError::Nonsense {

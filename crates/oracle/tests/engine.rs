@@ -87,6 +87,33 @@ fn every_move_has_a_score_however_few_the_nodes() {
     }
 }
 
+/// An engine that always has the next position waiting gives the same verdicts, also around positions that cannot be judged.
+#[test]
+fn a_queue_of_positions_changes_nothing() {
+    let parse = |rules, text| Position::parse(rules, text).unwrap();
+    let mut positions = positions();
+    positions.truncate(20);
+    positions.insert(3, parse(Rules::Chess960, "1r2k2r/8/8/8/8/8/8/1R2K2R w HBhb - 0 1"));
+    positions.insert(8, parse(Rules::Chess, "2b1nbk1/rP3p1p/nq4pB/p1N5/4p3/7P/PP1K1PP1/1NR2B1R w - - 2 24"));
+    positions.insert(15, parse(Rules::Chess, "R5k1/5ppp/8/8/8/8/5PPP/6K1 b - - 0 1"));
+    positions.insert(18, Position::start(Rules::Connect4));
+    let settings = stockfish(Limit::Nodes(5000));
+    let [mut one, mut queue] = [0; 2].map(|_| UciOracle::start(settings.clone()).unwrap());
+    let expected: Vec<_> = positions.iter().map(|position| one.evaluate(position).ok()).collect();
+    let verdicts = |queue: &mut UciOracle, positions: &[Position]| -> Vec<_> {
+        queue.evaluate_all(positions).into_iter().map(Result::ok).collect()
+    };
+    assert_eq!(expected.iter().filter(|verdict| verdict.is_none()).count(), 2);
+    assert_eq!(verdicts(&mut queue, &positions), expected);
+    assert_eq!(verdicts(&mut queue, &positions[..1]), expected[..1]);
+    assert_eq!(queue.n_restarts(), 0);
+    // An engine that is gone is replaced, and the queue goes on.
+    let engine = queue.process_id().unwrap().to_string();
+    assert!(Command::new("kill").args(["-9", &engine]).status().unwrap().success());
+    assert_eq!(verdicts(&mut queue, &positions), expected);
+    assert_eq!(queue.n_restarts(), 1);
+}
+
 #[test]
 fn chess960_castles_by_taking_the_rook() {
     let mut oracle = UciOracle::start(stockfish(Limit::Nodes(2000))).unwrap();

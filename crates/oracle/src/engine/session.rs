@@ -6,8 +6,11 @@ use crate::Verdict;
 use crate::process::{ChildProcess, EngineError};
 use crate::uci::{Answer, Command, Go, OptionKind, Start, UciOption, option_names};
 use mavis_game::{Game, Move, Position, Rules};
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
+/// Longer than this the lines of a lively engine might fill the pipe, and stop it.
+const LONGEST_NAP: Duration = Duration::from_millis(5);
 /// No chess position has more legal moves (218 is the record).
 const MOST_MOVES: i64 = 256;
 
@@ -18,6 +21,8 @@ pub(super) struct Session {
     name: String,
     chess960: bool,
     lines: Lines,
+    /// The shortest search of late, which no search is likely to undercut by half.
+    shortest: Duration,
 }
 
 impl Session {
@@ -34,7 +39,13 @@ impl Session {
                 _ => {}
             }
         }
-        let mut session = Self { process, name, chess960: false, lines: Lines::default() };
+        let mut session = Self {
+            process,
+            name,
+            chess960: false,
+            lines: Lines::default(),
+            shortest: Duration::from_micros(500),
+        };
         session.set_options(settings, &offered)?;
         Ok(session)
     }
@@ -101,7 +112,8 @@ impl Session {
             let Some(first) = missing.first() else { break };
             let none = format!("none for {first}");
             let only = if scores.is_empty() { Vec::new() } else { missing };
-            let best = self.search(position, settings, only)?;
+            self.ask(position, settings, only)?;
+            let best = self.hear(settings, false)?;
             let new: Vec<_> = self.lines.scores(position)?;
             let n_before = scores.len();
             scores.extend(new.into_iter().filter(|(mv, _)| legal.contains(mv)));
@@ -115,15 +127,30 @@ impl Session {
         lines::verdict(position, &scores, &choice.unwrap_or_default())
     }
 
-    /// One search, of some moves or of all; the engine's choice.
-    fn search(
+    /// Whether the engine takes commands for the next position while it searches one, and begins with them when it is done.
+    /// Stockfish does, since its `ucinewgame` waits for the search; the protocol leaves it open.
+    pub(super) fn queues(&self) -> bool {
+        self.name.starts_with("Stockfish")
+    }
+
+    /// The verdict of the last search, if it scored every move.
+    pub(super) fn verdict(&self, position: &Position, best: &str) -> Result<Option<Verdict>, EngineError> {
+        let scores = self.lines.scores(position)?;
+        if scores.len() < position.n_legal_moves() {
+            return Ok(None);
+        }
+        lines::verdict(position, &scores, best).map(Some)
+    }
+
+    /// Asks for one search, of some moves or of all, from a clean state.
+    pub(super) fn ask(
         &mut self,
         position: &Position,
         settings: &EngineSettings,
         search_moves: Vec<String>,
-    ) -> Result<String, EngineError> {
+    ) -> Result<(), EngineError> {
         let chess960 = position.rules() == Rules::Chess960;
-        let mut text = String::new();
+        let mut text = format!("{}\n", Command::NewGame);
         if chess960 != self.chess960 {
             let (name, value) = ("UCI_Chess960".to_owned(), Some(chess960.to_string()));
             text += &format!("{}\n", Command::SetOption { name, value });
@@ -137,32 +164,46 @@ impl Session {
         };
         go.search_moves = search_moves;
         // One write: the engine works through the lines in order, and we wait once.
-        text += &format!("{}\n{}\n{start}\n{}\n", Command::NewGame, Command::IsReady, Command::Go(go));
-        self.process.send(&text)?;
+        text += &format!("{}\n{start}\n{}\n", Command::IsReady, Command::Go(go));
+        self.process.send(&text)
+    }
 
+    /// Waits for the oldest search asked for; the engine's choice.
+    ///
+    /// Every line of the engine would wake us, some hundred times a position, and cost the engine the time to do so; what it writes
+    /// while we sleep waits in the pipe. If the engine has more to do, `busy`, being late costs nothing.
+    pub(super) fn hear(&mut self, settings: &EngineSettings, busy: bool) -> Result<String, EngineError> {
         let patience = match settings.limit {
             Limit::Time(time) => settings.patience + time,
             Limit::Nodes(_) | Limit::Depth(_) => settings.patience,
         };
-        let deadline = Instant::now() + patience;
+        let began = Instant::now();
+        let deadline = began + patience;
+        std::thread::sleep((self.shortest / 2).min(LONGEST_NAP));
         while expect_line(&mut self.process, deadline, "readyok", patience)? != "readyok" {}
         self.lines.clear();
         loop {
+            if busy && !self.process.has_line() {
+                std::thread::sleep((self.shortest / 4).min(LONGEST_NAP));
+            }
             let line = expect_line(&mut self.process, deadline, "bestmove", patience)?;
             if line.starts_with("info") {
                 self.lines.keep(&line);
             } else if let Answer::BestMove { best, .. } = Answer::parse(&line) {
-                return best.ok_or(EngineError::Nonsense { expected: "a legal best move", got: line });
+                self.shortest = began.elapsed().min(self.shortest.mul_f32(1.1));
+                let nonsense =
+                    || EngineError::Nonsense { expected: "a legal best move", got: line.into_owned() };
+                return best.ok_or_else(nonsense);
             }
         }
     }
 }
 
-fn expect_line(
-    process: &mut ChildProcess,
+fn expect_line<'a>(
+    process: &'a mut ChildProcess,
     deadline: Instant,
     expected: &'static str,
     after: Duration,
-) -> Result<String, EngineError> {
-    process.line(deadline)?.ok_or(EngineError::Late { expected, after })
+) -> Result<Cow<'a, str>, EngineError> {
+    process.line_here(deadline)?.ok_or(EngineError::Late { expected, after })
 }
