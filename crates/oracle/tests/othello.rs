@@ -57,7 +57,6 @@ fn every_move_of_ffo_1_to_19() {
 }
 
 #[test]
-#[ignore = "up to a minute a position"]
 fn best_score_of_ffo_20_to_39_up_to_20_empty() {
     for problem in problems(include_str!("data/othello/fforum-20-39.obf")) {
         if n_empty(problem.position) > 20 {
