@@ -11,10 +11,13 @@ use mavis_game::{Game, Position};
 use session::Session;
 use std::fmt;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Searches a position gets before it is set aside: the first and two more with a fresh engine.
 pub(crate) const ATTEMPTS: u32 = 3;
+
+/// Positions that wait at the engine while it searches one; their answers fit into a pipe together.
+const AHEAD: usize = 2;
 
 /// When a search ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,32 +128,28 @@ impl UciOracle {
         }
     }
 
-    /// Verdicts on the first positions, and whether the engine failed on the next. The engine always has a position waiting while it
-    /// searches another, so it never waits for us; this works with engines that read commands one after the other.
+    /// Verdicts on the first positions, and whether the engine failed on the next. The engine always has positions waiting while it
+    /// searches one, so it never waits for us; this works with engines that read commands one after the other.
     fn queued(&mut self, positions: &[Position]) -> (Vec<Result<Verdict, OracleError>>, bool) {
         let mut results = Vec::with_capacity(positions.len());
         let queues = positions.len() > 1 && self.session.as_ref().is_some_and(Session::queues);
         let Some(mut session) = self.session.take_if(|_| queues) else { return (results, false) };
-        let ask = |session: &mut Session, idx: usize| match positions.get(idx) {
-            Some(position) => session.ask(position, &self.settings, Vec::new()),
-            None => Ok(()),
-        };
-        let mut asked = ask(&mut session, 0);
+        let began = Instant::now();
+        let mut n_asked = 0;
         for (idx, position) in positions.iter().enumerate() {
-            asked = asked.and_then(|()| ask(&mut session, idx + 1));
-            let heard = match asked {
-                Ok(()) => {
-                    let busy = idx + 1 < positions.len();
-                    session.hear(&self.settings, busy).and_then(|best| session.verdict(position, &best))
-                }
-                Err(error) => Err(error),
-            };
-            asked = Ok(());
-            match heard {
+            let mut asked = Ok(());
+            while asked.is_ok() && n_asked <= (idx + AHEAD).min(positions.len() - 1) {
+                asked = session.ask(&positions[n_asked], &self.settings, Vec::new());
+                n_asked += 1;
+            }
+            let busy = n_asked > idx + 1;
+            let heard = asked.and_then(|()| session.hear(&self.settings, busy));
+            match heard.and_then(|best| session.verdict(position, &best)) {
                 Ok(Some(verdict)) => results.push(Ok(verdict)),
                 // Some moves have no score yet: rare, so the queue is given up and the position asked again by itself.
                 Ok(None) => {
-                    let drained = idx + 1 == positions.len() || session.hear(&self.settings, false).is_ok();
+                    let mut waiting = idx + 1..n_asked;
+                    let drained = waiting.all(|_| session.hear(&self.settings, false).is_ok());
                     self.session = drained.then_some(session);
                     return (results, false);
                 }
@@ -158,6 +157,7 @@ impl UciOracle {
                 Err(_) => return (results, true),
             }
         }
+        session.keep_pace(began.elapsed(), positions.len());
         self.session = Some(session);
         (results, false)
     }

@@ -179,7 +179,8 @@ impl ChildProcess {
                 Err(error) => return Err(EngineError::Pipe(error.into())),
             }
         }
-        let mut chunk = [0; 1 << 14];
+        // As much as a pipe holds, so that one read empties it.
+        let mut chunk = [0; 1 << 16];
         match self.stdout.read(&mut chunk) {
             Ok(0) => Err(EngineError::Died { status: self.status() }),
             Ok(n) => {
