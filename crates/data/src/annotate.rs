@@ -1,12 +1,15 @@
 //! Positions in, an oracle's value for every legal move out.
 
+mod sheet;
+
 use crate::duplicates::RowSet;
-use crate::job::{Job, JobError, JobEvent, Journal, Kept, Meter, SetAside, Shard, ordered};
-use crate::table::{TableReader, TableWriter, n_rows, table_files};
+use crate::job::{Job, JobError, JobEvent, Meter, SetAside, ordered};
+use crate::table::{TableReader, n_rows, table_files};
 use crate::unique::repeats;
 use crate::wire::{AnnotationRow, MoveRow, MoveText, OracleName, Place, PositionRow, ScoreUnit};
 use mavis_game::{Game, Position};
 use mavis_oracle::{Identity, Oracle, Score, Verdict};
+use sheet::Sheet;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -274,76 +277,4 @@ pub(crate) fn oracle_name(identity: &Identity) -> Arc<OracleName> {
         version: identity.version.clone(),
         settings: identity.settings.clone(),
     })
-}
-
-/// The shard being filled.
-struct Sheet {
-    /// `None` before the first row.
-    table: Option<TableWriter<AnnotationRow>>,
-    journal: Journal<AnnotationRow>,
-    /// What it holds beside rows.
-    kept: Kept,
-}
-
-impl Sheet {
-    /// Goes on with what an earlier run has kept of a shard.
-    fn resume(job: &Job, shard: u64) -> Result<Self, JobError> {
-        let mut table = None;
-        let (journal, kept) =
-            Journal::open(job.folder(), shard, |row| Ok(opened(&mut table, job, shard)?.write(&row)?))?;
-        Ok(Self { table, journal, kept })
-    }
-
-    fn take(
-        &mut self,
-        chunk: Judged,
-        job: &mut Job,
-        full_size: u64,
-        watch: &mut impl FnMut(JobEvent<'_>),
-    ) -> Result<(), JobError> {
-        let table = opened(&mut self.table, job, chunk.shard)?;
-        for row in chunk.rows {
-            self.kept.n_items += 1;
-            if !chunk.last {
-                self.journal.take(chunk.shard, &row)?;
-            }
-            match row {
-                Ok(row) => table.write(&row)?,
-                Err(aside) => self.kept.aside.push(aside),
-            }
-        }
-        if !chunk.last {
-            return Ok(());
-        }
-        let Kept { n_items, aside } = std::mem::take(&mut self.kept);
-        if aside.len() as u64 == n_items
-            && n_items >= full_size.min(20)
-            && let Some(first) = aside.first()
-        {
-            return Err(JobError::AllAside { n: n_items, reason: first.reason.clone() });
-        }
-        let n_rows = self.table.take().map_or(Ok(0), TableWriter::finish)?;
-        let files = [(file_name(chunk.shard), n_rows)].into();
-        let shard = Shard { number: chunk.shard, files, n_items, aside };
-        watch(JobEvent::Shard(&shard));
-        job.complete(shard)?;
-        self.journal.clear()
-    }
-}
-
-/// The table of a shard, begun where it is not yet.
-fn opened<'a>(
-    table: &'a mut Option<TableWriter<AnnotationRow>>,
-    job: &Job,
-    shard: u64,
-) -> Result<&'a mut TableWriter<AnnotationRow>, JobError> {
-    let open = match table.take() {
-        Some(open) => open,
-        None => TableWriter::create(&job.folder().join(file_name(shard)))?,
-    };
-    Ok(table.insert(open))
-}
-
-fn file_name(shard: u64) -> String {
-    format!("shard-{shard:06}.parquet")
 }

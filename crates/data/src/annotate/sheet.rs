@@ -1,0 +1,78 @@
+//! The shard in work: its table, and the journal that keeps it over a stop.
+
+use super::Judged;
+use crate::job::{Job, JobError, JobEvent, Journal, Kept, Shard};
+use crate::table::TableWriter;
+use crate::wire::AnnotationRow;
+
+/// The shard being filled.
+pub(super) struct Sheet {
+    /// `None` before the first row.
+    table: Option<TableWriter<AnnotationRow>>,
+    pub(super) journal: Journal<AnnotationRow>,
+    /// What it holds beside rows.
+    pub(super) kept: Kept,
+}
+
+impl Sheet {
+    /// Goes on with what an earlier run has kept of a shard.
+    pub(super) fn resume(job: &Job, shard: u64) -> Result<Self, JobError> {
+        let mut table = None;
+        let (journal, kept) =
+            Journal::open(job.folder(), shard, |row| Ok(opened(&mut table, job, shard)?.write(&row)?))?;
+        Ok(Self { table, journal, kept })
+    }
+
+    pub(super) fn take(
+        &mut self,
+        chunk: Judged,
+        job: &mut Job,
+        full_size: u64,
+        watch: &mut impl FnMut(JobEvent<'_>),
+    ) -> Result<(), JobError> {
+        let table = opened(&mut self.table, job, chunk.shard)?;
+        for row in chunk.rows {
+            self.kept.n_items += 1;
+            if !chunk.last {
+                self.journal.take(chunk.shard, &row)?;
+            }
+            match row {
+                Ok(row) => table.write(&row)?,
+                Err(aside) => self.kept.aside.push(aside),
+            }
+        }
+        if !chunk.last {
+            return Ok(());
+        }
+        let Kept { n_items, aside } = std::mem::take(&mut self.kept);
+        if aside.len() as u64 == n_items
+            && n_items >= full_size.min(20)
+            && let Some(first) = aside.first()
+        {
+            return Err(JobError::AllAside { n: n_items, reason: first.reason.clone() });
+        }
+        let n_rows = self.table.take().map_or(Ok(0), TableWriter::finish)?;
+        let files = [(file_name(chunk.shard), n_rows)].into();
+        let shard = Shard { number: chunk.shard, files, n_items, aside };
+        watch(JobEvent::Shard(&shard));
+        job.complete(shard)?;
+        self.journal.clear()
+    }
+}
+
+/// The table of a shard, begun where it is not yet.
+fn opened<'a>(
+    table: &'a mut Option<TableWriter<AnnotationRow>>,
+    job: &Job,
+    shard: u64,
+) -> Result<&'a mut TableWriter<AnnotationRow>, JobError> {
+    let open = match table.take() {
+        Some(open) => open,
+        None => TableWriter::create(&job.folder().join(file_name(shard)))?,
+    };
+    Ok(table.insert(open))
+}
+
+fn file_name(shard: u64) -> String {
+    format!("shard-{shard:06}.parquet")
+}
