@@ -77,7 +77,8 @@ fn settings(steps: u64) -> TrainSettings {
     settings.schedule.peak = 3e-3;
     settings.schedule.warmup = 30;
     settings.optimizer.average_decay = 0.98;
-    settings.examples = ExampleSettings { plain: 1.0, ..ExampleSettings::default() };
+    // Lists of moves only: in runs this short even a few positions that are over keep a network from learning full columns.
+    settings.examples = ExampleSettings { plain: 1.0, ended: 0.0, ..ExampleSettings::default() };
     settings
 }
 
@@ -134,7 +135,7 @@ fn losses_after_a_resume_equal_those_of_an_unbroken_run() {
 }
 
 /// The short version of the test below, about 40 seconds of one core: positions that all have a full column teach faster. Always listing all seven columns
-/// would give a precision of 0.79 and no whole set, and that is where such a run is for most of its time; 0.82 and 15 % were seen at its end.
+/// would give a precision of 0.79 and no whole set, and that is where such a run is for most of its time; 0.83 and 19 % were seen at its end.
 #[test]
 fn a_short_run_learns_that_full_columns_are_closed() {
     let mut settings = settings(160);
@@ -150,7 +151,7 @@ fn a_short_run_learns_that_full_columns_are_closed() {
     let notes = run_on(train_set, &mut known, &settings, (None, None));
     let quality = notes.quality.unwrap();
     assert!(quality.recall >= 0.95 && quality.precision >= 0.8, "{quality:?}");
-    assert!(quality.whole_sets >= 0.05, "{quality:?}");
+    assert!(quality.whole_sets >= 0.1, "{quality:?}");
 }
 
 #[test]
