@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the positions of the small games that recipes/second.toml and third.toml learn from, in gen/, by the clock:
-#   recipes/small_games.sh [SECONDS=540] [CORES=9]
+#   recipes/small_games.sh [SECONDS=540] [CORES=9]     (GEN: another folder, SEED: other games)
 # Each job is self-play of one of our own oracles, in small shards that are whole as soon as they are there, and a second
 # call goes on. Few positions are learned by heart (docs/learning.md): make hundreds of thousands before training. What a run gets depends on the machine; counts are printed at the end.
 set -uo pipefail
@@ -24,7 +24,7 @@ while read -r name ninths arguments; do
     n=$((ninths * cores / 9))
     [ "$n" -ge 1 ] || n=1
     # shellcheck disable=SC2086
-    timeout "$seconds" "$mavis" data selfplay $arguments --seed 7 -n 1000000 --jobs "$n" --out "$gen/$name" \
+    timeout "$seconds" "$mavis" data selfplay $arguments --seed "${SEED:-7}" -n 1000000 --jobs "$n" --out "$gen/$name" \
         >"$gen/$name.log" 2>&1 </dev/null &
     pids+=($!)
 done < <(jobs)
