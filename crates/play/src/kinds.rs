@@ -150,15 +150,14 @@ fn uci_player(options: &mut Options<'_>, path: &Option<OsString>) -> Result<Box<
     let program = options.argument::<String>()?.unwrap_or_else(|| "stockfish".to_owned());
     let arguments: Option<String> = options.value("args")?;
     let limits = UciLimits {
-        nodes: options.value("nodes")?,
-        depth: options.value("depth")?,
-        move_time: options.value("movetime")?.map(Duration::from_millis),
+        nodes: options.positive("nodes")?,
+        depth: options.positive("depth")?,
+        move_time: options.positive("movetime")?.map(Duration::from_millis),
     };
     let patience = Duration::from_millis(options.value("patience")?.unwrap_or(5000));
     let jitter = options.value::<f64>("jitter")?.unwrap_or(0.0);
     if !(0.0..=1.0).contains(&jitter) {
-        let (player, key) = ("uci".to_owned(), "jitter".to_owned());
-        return Err(BuildError::Value { player, key, value: jitter.to_string() });
+        return Err(BuildError::value("uci", "jitter", &jitter.to_string()));
     }
     let mut engine_options = Vec::new();
     if let Some(skill) = options.value::<i64>("skill")? {
@@ -196,9 +195,9 @@ fn engine_spec(
     if let (Some(_), Err(reason)) = (named, &program) {
         return Err(BuildError::Unavailable { player: "oracle".to_owned(), reason: reason.clone() });
     }
-    let nodes: Option<u64> = options.value(nodes_key)?;
-    let depth: Option<u32> = if nodes_key == "nodes" { options.value("depth")? } else { None };
-    let time: Option<u64> = if nodes_key == "nodes" { options.value("movetime")? } else { None };
+    let nodes: Option<u64> = options.positive(nodes_key)?;
+    let depth: Option<u32> = if nodes_key == "nodes" { options.positive("depth")? } else { None };
+    let time: Option<u64> = if nodes_key == "nodes" { options.positive("movetime")? } else { None };
     let limit = match (time, depth, nodes) {
         (Some(time), ..) => engine::Limit::Time(Duration::from_millis(time)),
         (_, Some(depth), _) => engine::Limit::Depth(depth),

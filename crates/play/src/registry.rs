@@ -70,7 +70,7 @@ pub enum BuildError {
         suggestion: String,
     },
     /// A value that does not parse or is out of range.
-    #[error("bad value '{value}' for {key} of player '{player}'")]
+    #[error("bad value '{value}' for {key} of player '{player}'{}", hint(.expected))]
     Value {
         /// The kind of player.
         player: String,
@@ -78,6 +78,8 @@ pub enum BuildError {
         key: String,
         /// The offending value.
         value: String,
+        /// What it may be; the registry fills it in from the key.
+        expected: String,
     },
     /// What the player needs is not there: an engine, a model file.
     #[error("player '{player}': {reason}")]
@@ -87,6 +89,15 @@ pub enum BuildError {
         /// What is missing and how to get it.
         reason: String,
     },
+}
+
+impl BuildError {
+    /// A value that does not parse or is out of range.
+    #[must_use]
+    pub fn value(player: &str, key: &str, value: &str) -> Self {
+        let expected = String::new();
+        Self::Value { player: player.to_owned(), key: key.to_owned(), value: value.to_owned(), expected }
+    }
 }
 
 fn hint(suggestion: &str) -> String {
@@ -118,13 +129,9 @@ impl Registry {
             open: false,
             build: Box::new(|options, seed| {
                 let plies = options.argument::<u32>()?.unwrap_or(1);
-                Lookahead::new(plies, seed).map(|player| Box::new(player) as Box<dyn Player>).ok_or_else(
-                    || BuildError::Value {
-                        player: "lookahead".to_owned(),
-                        key: "argument".to_owned(),
-                        value: plies.to_string(),
-                    },
-                )
+                Lookahead::new(plies, seed)
+                    .map(|player| Box::new(player) as Box<dyn Player>)
+                    .ok_or_else(|| BuildError::value("lookahead", "argument", &plies.to_string()))
             }),
         });
         registry.add(Kind {
@@ -160,7 +167,16 @@ impl Registry {
     /// # Errors
     /// When the kind or an option is unknown, a value is bad, or something the player needs is missing.
     pub fn build(&self, spec: &PlayerSpec, seed: u64) -> Result<Box<dyn Player>, BuildError> {
-        (self.check(spec)?.build)(&mut Options::new(spec), seed)
+        let kind = self.check(spec)?;
+        (kind.build)(&mut Options::new(spec), seed).map_err(|mut error| {
+            if let BuildError::Value { player, key, expected, .. } = &mut error
+                && *player == kind.name
+                && let Some(known) = kind.keys.iter().find(|known| known.name == *key)
+            {
+                *expected = known.knob.as_ref().map_or(known.help.clone(), |knob| knob.range.to_string());
+            }
+            error
+        })
     }
 
     /// Checks kind and keys without building anything.
@@ -220,7 +236,7 @@ mod tests {
         check("randon", "unknown player 'randon' (did you mean 'random'?)");
         check("zzzzzz", "unknown player 'zzzzzz' (known: random lookahead mcts)");
         check("random:sims=3", "player 'random' has no option 'sims' (it takes none)");
-        check("lookahead:7", "bad value '7' for argument of player 'lookahead'");
-        check("lookahead:x", "bad value 'x' for argument of player 'lookahead'");
+        check("lookahead:7", "bad value '7' for argument of player 'lookahead' (plies, 1 to 3 (default 1))");
+        check("lookahead:x", "bad value 'x' for argument of player 'lookahead' (plies, 1 to 3 (default 1))");
     }
 }

@@ -1,6 +1,6 @@
 //! The line that names a player.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 
 /// A player as the user writes it: `kind`, `kind:argument`, `kind:argument,key=value,...`.
 ///
@@ -23,6 +23,12 @@ pub enum SpecError {
     /// Nothing before the colon.
     #[error("empty player name in '{0}'")]
     EmptyKind(String),
+    /// Options right behind the name.
+    #[error("options of a player stand behind a colon: '{}', not '{spec}'", .spec.replacen(',', ":", 1))]
+    NoColon {
+        /// The whole line.
+        spec: String,
+    },
     /// A bare item that is not the first.
     #[error("expected key=value, got '{item}' in player '{spec}'")]
     BareItem {
@@ -54,6 +60,9 @@ impl FromStr for PlayerSpec {
         let (kind, rest) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
         if kind.is_empty() {
             return Err(SpecError::EmptyKind(text.to_owned()));
+        }
+        if kind.contains(',') {
+            return Err(SpecError::NoColon { spec: text.trim().to_owned() });
         }
         let mut spec = Self { kind: kind.to_owned(), argument: None, options: BTreeMap::new() };
         for (index, item) in split_items(rest).ok_or_else(|| SpecError::Braces(text.to_owned()))?.enumerate()
@@ -189,6 +198,31 @@ impl<'a> Options<'a> {
         self.parse(key, text).map(Some)
     }
 
+    /// The value of `key`, a number above 0.
+    ///
+    /// # Errors
+    /// When it does not parse, or is 0.
+    pub fn positive<T: FromStr + Default + PartialEq>(
+        &mut self,
+        key: &str,
+    ) -> Result<Option<T>, crate::BuildError> {
+        match self.value::<T>(key)? {
+            Some(number) if number == T::default() => Err(crate::BuildError::value(self.kind(), key, "0")),
+            number => Ok(number),
+        }
+    }
+
+    /// The value of `key` in seconds, above 0.
+    ///
+    /// # Errors
+    /// When it does not parse, is not above 0, or is too long for a clock.
+    pub fn seconds(&mut self, key: &str) -> Result<Option<Duration>, crate::BuildError> {
+        let Some(text) = self.value::<String>(key)? else { return Ok(None) };
+        let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let time = time.filter(|time| !time.is_zero());
+        time.map(Some).ok_or_else(|| crate::BuildError::value(self.kind(), key, &text))
+    }
+
     /// Every option not read so far, for players that pass them on (engine options).
     pub fn remaining(&mut self) -> Vec<(&'a str, &'a str)> {
         let rest: Vec<_> = self
@@ -203,11 +237,7 @@ impl<'a> Options<'a> {
     }
 
     fn parse<T: FromStr>(&self, key: &str, text: &str) -> Result<T, crate::BuildError> {
-        text.parse().map_err(|_| crate::BuildError::Value {
-            player: self.spec.kind.clone(),
-            key: key.to_owned(),
-            value: text.to_owned(),
-        })
+        text.parse().map_err(|_| crate::BuildError::value(&self.spec.kind, key, text))
     }
 }
 
@@ -242,9 +272,13 @@ mod tests {
 
     #[test]
     fn bad_lines_name_their_fault() {
-        for (text, fault) in
-            [(":x", "empty"), ("a:b,c", "key=value"), ("a:k=1,k=2", "twice"), ("a:{b", "braces")]
-        {
+        for (text, fault) in [
+            (":x", "empty"),
+            ("a:b,c", "key=value"),
+            ("a:k=1,k=2", "twice"),
+            ("a:{b", "braces"),
+            ("mav,device=cpu", "'mav:device=cpu', not 'mav,device=cpu'"),
+        ] {
             let error = text.parse::<PlayerSpec>().unwrap_err().to_string();
             assert!(error.contains(fault), "{text}: {error}");
         }

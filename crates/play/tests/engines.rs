@@ -72,6 +72,48 @@ fn stockfish_plays_with_options_clocks_and_chess960() {
 }
 
 #[test]
+fn every_move_is_analyzed_where_all_lines_are_asked_for() {
+    let mut engine = build("uci:stockfish,nodes=20000");
+    let position = Position::start(Rules::Chess);
+    for (lines, expected) in [(u32::MAX, 20), (3, 3), (1, 1)] {
+        let analysis = engine
+            .analyze(&mut Turn {
+                start: &position,
+                moves: &[],
+                position: &position,
+                limit: Limit { lines, ..Limit::default() },
+                cancel: Cancel::new(),
+                sink: &mut |_: &Thought| {},
+            })
+            .unwrap();
+        let mut moves: Vec<_> = analysis.moves.iter().map(|row| row.mv).collect();
+        assert_eq!(moves[0], analysis.choice.mv);
+        assert!(analysis.moves.iter().all(|row| row.centipawns.is_some() && row.line[0] == row.mv));
+        moves.sort_unstable();
+        moves.dedup();
+        assert_eq!(moves.len(), expected, "{lines} lines");
+    }
+}
+
+#[test]
+fn a_limit_of_nothing_ends_at_once_and_an_unsearched_line_has_no_value() {
+    let mut engine = build("uci:stockfish");
+    let position = Position::start(Rules::Chess);
+    for limit in [
+        Limit { nodes: Some(0), ..Limit::default() },
+        Limit { depth: Some(0), ..Limit::default() },
+        Limit { depth: Some(0), infinite: true, ..Limit::default() },
+    ] {
+        choose(&mut *engine, &position, limit).unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let told = "echo info depth 1 seldepth 0 multipv 1 score cp 0 nodes 2 pv g2g4; echo bestmove g2g4";
+    let mut stopped = UciPlayer::start(fake_engine(folder.path(), told)).unwrap();
+    let choice = choose(&mut stopped, &position, Limit::default()).unwrap();
+    assert_eq!((choice.thought.value, choice.thought.centipawns), (None, None));
+}
+
+#[test]
 fn stockfish_sees_mate_and_obeys_restrictions() {
     let mut engine = build("uci:stockfish,nodes=5000");
     let mate = Position::parse(Rules::Chess, "6k1/5ppp/8/8/8/8/8/R6K w - - 0 1").unwrap();

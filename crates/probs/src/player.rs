@@ -133,37 +133,19 @@ pub fn add_probs(registry: &mut Registry) {
 
 fn build(options: &mut Options<'_>) -> Result<Box<dyn Player>, BuildError> {
     let unavailable = |reason: String| BuildError::Unavailable { player: "probs".to_owned(), reason };
-    let bad = |key: &str, value: String| BuildError::Value {
-        player: "probs".to_owned(),
-        key: key.to_owned(),
-        value,
-    };
     let path: PathBuf = options
         .argument()?
         .ok_or_else(|| unavailable("name a model: probs:runs/first/best.safetensors".to_owned()))?;
-    let expansions: Option<u32> = options.value("expand")?;
-    let depth: Option<u32> = options.value("depth")?;
-    for (key, value) in [("expand", expansions), ("depth", depth)] {
-        if value == Some(0) {
-            return Err(bad(key, "0".to_owned()));
-        }
-    }
-    let seconds: Option<f64> = options.value("time")?;
-    let time = seconds
-        .map(|seconds| {
-            let valid = seconds > 0.0;
-            Duration::try_from_secs_f64(seconds)
-                .ok()
-                .filter(|_| valid)
-                .ok_or_else(|| bad("time", seconds.to_string()))
-        })
-        .transpose()?;
+    let expansions: Option<u32> = options.positive("expand")?;
+    let depth: Option<u32> = options.positive("depth")?;
+    let time = options.seconds("time")?;
     let model = Model::load(&path).map_err(|error| unavailable(error.to_string()))?;
     let stem = path.parent().and_then(|folder| folder.file_name()).unwrap_or(path.as_os_str());
     let mut name = format!("probs:{}", stem.to_string_lossy());
-    for (key, value) in
-        [("expand", expansions.map(|n| n.to_string())), ("time", seconds.map(|s| s.to_string()))]
-    {
+    for (key, value) in [
+        ("expand", expansions.map(|n| n.to_string())),
+        ("time", time.map(|time| time.as_secs_f64().to_string())),
+    ] {
         if let Some(value) = value {
             name.push_str(&format!(",{key}={value}"));
         }

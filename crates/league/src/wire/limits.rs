@@ -31,7 +31,7 @@ impl LimitsConfig {
     /// As the referee wants it.
     ///
     /// # Errors
-    /// When the time is not a positive number of seconds.
+    /// When a limit is 0, or the time is no number of seconds.
     pub fn limit(&self) -> Result<Limit, ConfigError> {
         let time = self
             .time
@@ -42,6 +42,13 @@ impl LimitsConfig {
                     .ok_or_else(|| ConfigError::Value("limits.time".to_owned(), seconds.to_string()))
             })
             .transpose()?;
+        let zero = |key: &str| ConfigError::Value(format!("limits.{key}"), "0".to_owned());
+        if self.nodes == Some(0) {
+            return Err(zero("nodes"));
+        }
+        if self.depth == Some(0) {
+            return Err(zero("depth"));
+        }
         Ok(Limit { time, nodes: self.nodes, depth: self.depth, ..Limit::default() })
     }
 }

@@ -59,6 +59,14 @@ impl UciScore {
         }
     }
 
+    /// Whether it only fills its place: an engine of Stockfish's family that is stopped within its first ply reports 0
+    /// centipawns for a line it has not looked at, which is known by a deepest line of no plies.
+    fn is_filler(self, depth: Option<u32>, selective_depth: Option<u32>) -> bool {
+        matches!(self, Self::Centipawns(0, _))
+            && selective_depth == Some(0)
+            && depth.is_none_or(|depth| depth <= 1)
+    }
+
     /// How sure the score is.
     #[must_use]
     pub fn bound(self) -> Bound {
@@ -120,6 +128,7 @@ impl Info {
                 _ => {}
             }
         }
+        info.score = info.score.filter(|score| !score.is_filler(info.depth, info.selective_depth));
         info
     }
 }
@@ -142,7 +151,8 @@ impl<'a> LineReport<'a> {
     /// Reads an `info` line; `None` if it is not about a line with a score.
     #[must_use]
     pub fn parse(line: &'a str) -> Option<Self> {
-        let (mut multi_pv, mut depth, mut score) = (Some(1), None, None);
+        let (mut multi_pv, mut depth, mut selective_depth) = (Some(1), None, None);
+        let mut score: Option<UciScore> = None;
         let mut words = line.split_ascii_whitespace();
         let mut next = words.next();
         while let Some(word) = next {
@@ -150,13 +160,17 @@ impl<'a> LineReport<'a> {
             // Two bytes tell the words apart that matter, so most are passed over quickly.
             match word.as_bytes() {
                 [b'd', b'e', ..] if word == "depth" => depth = number(next),
+                [b's', b'e', ..] if word == "seldepth" => selective_depth = number(next),
                 [b'm', b'u', ..] if word == "multipv" => multi_pv = number(next),
                 [b's', b'c', ..] if word == "score" => {
                     let (kind, value) = (next, number(words.next()));
                     next = words.next();
                     score = Some(UciScore::parse(kind, value, next)?);
                 }
-                b"pv" => return Some(Self { number: multi_pv?, depth, score: score?, first_move: next? }),
+                b"pv" => {
+                    let score = score.filter(|score| !score.is_filler(depth, selective_depth))?;
+                    return Some(Self { number: multi_pv?, depth, score, first_move: next? });
+                }
                 [b's', b't', ..] if word == "string" => return None,
                 _ => {}
             }
@@ -233,8 +247,21 @@ mod tests {
             "info depth 3 score cp 1 pv",
             "info depth 3 multipv -1 score cp 1 pv e2e4",
             "info depth 3 currmove e2e4",
+            // What Stockfish says when it is stopped before it has looked at anything.
+            "info depth 1 seldepth 0 multipv 1 score cp 0 nodes 2 nps 1000 hashfull 0 tbhits 0 time 2 pv g5g4",
         ] {
             assert_eq!(LineReport::parse(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn a_score_that_was_not_searched_is_none() {
+        let check = |line, searched: bool| assert_eq!(Info::parse(line).score.is_some(), searched, "{line}");
+        check("depth 1 seldepth 0 multipv 1 score cp 0 nodes 2 pv g5g4", false);
+        check("depth 1 seldepth 1 multipv 1 score cp 0 nodes 20 pv g5g4", true);
+        // An engine that does not count its deepest line is believed.
+        check("depth 5 seldepth 0 score cp 0 pv g5g4", true);
+        check("depth 1 seldepth 0 score cp 12 pv g5g4", true);
+        check("depth 1 score cp 0 pv g5g4", true);
     }
 }

@@ -5,10 +5,12 @@ use crate::{
     Predicted, Registry, Steps,
 };
 use mavis_search::knob::{Knob, Range};
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 /// The most calls at once; each has processes of its own.
-const MOST_THREADS: u64 = 256;
+const MOST_THREADS: usize = 256;
+/// The most moves a second step may look into: more than any position has.
+const MOST_WIDTH: usize = 1000;
 
 /// Adds `mpc`, `fresh` and `predicted`, which are made of the players known so far.
 pub fn add_mpc(registry: &mut Registry) {
@@ -70,7 +72,12 @@ fn keys() -> Vec<Key> {
         Key::new("evaluator", "the player whose word on a position counts, in braces if it has options"),
         Key::new("opponent", "the player who replies (default the evaluator)"),
         knob("steps", Range::Choice(Steps::WORDS), default.steps.to_string(), "How far it looks"),
-        knob("p", Range::Integer(1, 1000), default.width.to_string(), "Moves that a second step looks into"),
+        knob(
+            "p",
+            Range::Integer(1, MOST_WIDTH as u64),
+            default.width.to_string(),
+            "Moves that a second step looks into",
+        ),
         knob(
             "fortified",
             Range::Switch,
@@ -85,7 +92,7 @@ fn keys() -> Vec<Key> {
         Key::new("depth", "depth of each call of a player (default its own)"),
         knob(
             "threads",
-            Range::Integer(1, MOST_THREADS),
+            Range::Integer(1, MOST_THREADS as u64),
             default.threads.to_string(),
             "Calls at once, each with players of its own; by default one for each core",
         ),
@@ -94,25 +101,17 @@ fn keys() -> Vec<Key> {
 
 fn settings(options: &mut Options<'_>) -> Result<MpcSettings, BuildError> {
     let default = MpcSettings::default();
-    let time = options.value::<f64>("time")?;
-    let duration = time.map(|seconds| {
-        let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
-        time.ok_or_else(|| bad_value("time", seconds.to_string()))
-    });
     let per_call = Limit {
-        time: duration.transpose()?,
-        nodes: options.value("nodes")?,
-        depth: options.value("depth")?,
+        time: options.seconds("time")?,
+        nodes: options.positive("nodes")?,
+        depth: options.positive("depth")?,
         ..Limit::default()
     };
-    let width = options.value("p")?.unwrap_or(default.width);
-    let threads = options.value("threads")?.unwrap_or(default.threads);
-    if width == 0 || width > 1000 {
-        return Err(bad_value("p", width.to_string()));
-    }
-    if threads == 0 || threads as u64 > MOST_THREADS {
-        return Err(bad_value("threads", threads.to_string()));
-    }
+    let up_to = |most: usize, key, number: usize| {
+        if number <= most { Ok(number) } else { Err(BuildError::value("mpc", key, &number.to_string())) }
+    };
+    let width = up_to(MOST_WIDTH, "p", options.positive("p")?.unwrap_or(default.width))?;
+    let threads = up_to(MOST_THREADS, "threads", options.positive("threads")?.unwrap_or(default.threads))?;
     Ok(MpcSettings {
         steps: options.value("steps")?.unwrap_or(default.steps),
         width,
@@ -127,6 +126,9 @@ fn part(options: &mut Options<'_>, known: &Registry, key: &str) -> Result<Option
     let Some(line) = options.value::<String>(key)? else { return Ok(None) };
     let fault = |reason: String| unavailable("mpc", &format!("{key}: {reason}"));
     let spec: PlayerSpec = line.parse().map_err(|error: crate::SpecError| fault(error.to_string()))?;
+    if spec.kind == "mpc" {
+        return Err(fault("mpc cannot be a part of mpc".to_owned()));
+    }
     known.check(&spec).map_err(|error| fault(error.to_string()))?;
     Ok(Some(spec))
 }
@@ -138,8 +140,4 @@ fn maker(spec: PlayerSpec, known: &Registry) -> Maker {
 
 fn unavailable(player: &str, reason: &str) -> BuildError {
     BuildError::Unavailable { player: player.to_owned(), reason: reason.to_owned() }
-}
-
-fn bad_value(key: &str, value: String) -> BuildError {
-    BuildError::Value { player: "mpc".to_owned(), key: key.to_owned(), value }
 }

@@ -2,16 +2,16 @@
 
 mod engine;
 
-use crate::{Choice, Limit, Player, PlayerError, Thought, Turn};
+use crate::{Analysis, Choice, Limit, MoveAnalysis, Player, PlayerError, Thought, Turn};
 use engine::{Conversation, Order};
-use mavis_game::{Game as _, Position, Rules, Side};
+use mavis_game::{Game as _, Move, Position, Rules, Side};
 use mavis_oracle::{
     process::EngineError,
     uci::{Go, Info, UciScore},
 };
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::{path::PathBuf, time::Duration};
+use std::{cmp::Ordering, path::PathBuf, time::Duration};
 
 /// How to run an engine as a player.
 #[derive(Clone, PartialEq, Debug)]
@@ -82,7 +82,7 @@ impl UciPlayer {
         self.engine.as_ref().map(Conversation::process_id)
     }
 
-    fn attempt(&mut self, turn: &mut Turn<'_>) -> Result<Choice, EngineError> {
+    fn attempt(&mut self, turn: &mut Turn<'_>) -> Result<Analysis, EngineError> {
         let mut engine = match self.engine.take() {
             Some(engine) => engine,
             None => {
@@ -95,35 +95,69 @@ impl UciPlayer {
             let share = 1.0 + self.settings.jitter * (2.0 * self.random.random::<f64>() - 1.0);
             go.nodes = go.nodes.map(|nodes| ((nodes as f64 * share) as u64).max(1));
         }
+        let position = turn.position;
         let order = Order {
             start: turn.start,
             moves: turn.moves,
             go,
-            n_lines: turn.limit.lines.max(1),
+            // No position has more lines than moves.
+            n_lines: turn.limit.lines.clamp(1, position.n_legal_moves().max(1) as u32),
             hard_limit: turn.limit.time.or(self.settings.limits.move_time),
             cancel: &turn.cancel,
         };
-        let mut last = Thought::default();
-        let position = turn.position;
+        let mut lines = Lines::default();
         let found = engine.search(&order, &mut |info| {
             let thought = thought(position, info);
             if thought.line.is_empty() && thought.note.is_none() {
                 return;
             }
             (turn.sink)(&thought);
-            if thought.rank <= 1 && !thought.line.is_empty() {
-                last = thought;
-            }
+            lines.hear(thought);
         })?;
         let nonsense = |got: String| EngineError::Nonsense { expected: "a legal best move", got };
         let text = found.ok_or_else(|| nonsense("bestmove (none)".to_owned()))?;
         let mv = position.parse_move(&text).map_err(|_| nonsense(text))?;
         // Only an engine that answered well is kept; otherwise it is dropped, and killed, above.
         self.engine = Some(engine);
-        if last.line.first() != Some(&mv) {
-            last.line = vec![mv];
+        Ok(lines.analysis(mv))
+    }
+}
+
+/// The last word on each line of a search, by rank.
+#[derive(Default)]
+struct Lines(Vec<Thought>);
+
+impl Lines {
+    fn hear(&mut self, thought: Thought) {
+        let Some(idx) = thought.rank.max(1).checked_sub(1).filter(|_| !thought.line.is_empty()) else {
+            return;
+        };
+        let idx = idx as usize;
+        // An engine tells its lines in order; what comes out of it is not kept.
+        match self.0.len().cmp(&idx) {
+            Ordering::Greater => self.0[idx] = thought,
+            Ordering::Equal => self.0.push(thought),
+            Ordering::Less => {}
         }
-        Ok(Choice { mv, thought: last })
+    }
+
+    /// The engine's choice, and behind it the other moves it spoke of, best first.
+    fn analysis(self, mv: Move) -> Analysis {
+        let mut best = self.0.first().cloned().unwrap_or_default();
+        if best.line.first() != Some(&mv) {
+            best.line = vec![mv];
+        }
+        let mut analysis = Analysis::from(Choice { mv, thought: best });
+        for Thought { value, centipawns, mate, line, .. } in self.0 {
+            // A move that changed its rank in an iteration that was cut short stands in two places.
+            if let Some(&mv) = line.first()
+                && analysis.moves.iter().all(|known| known.mv != mv)
+            {
+                let told = MoveAnalysis { value, centipawns, mate, line, ..MoveAnalysis::plain(mv) };
+                analysis.moves.push(told);
+            }
+        }
+        analysis
     }
 }
 
@@ -154,12 +188,16 @@ impl Player for UciPlayer {
     }
 
     fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
+        self.analyze(turn).map(|analysis| analysis.choice)
+    }
+
+    fn analyze(&mut self, turn: &mut Turn<'_>) -> Result<Analysis, PlayerError> {
         let rules = turn.position.rules();
         if !matches!(turn.position, Position::Chess(_)) {
             return Err(PlayerError::unsupported(&self.name, rules));
         }
         let first = match self.attempt(turn) {
-            Ok(choice) => return Ok(choice),
+            Ok(analysis) => return Ok(analysis),
             Err(error) => error,
         };
         self.attempt(turn).map_err(|second| {
@@ -172,8 +210,9 @@ impl Player for UciPlayer {
 fn go(own: &UciLimits, turn: &Turn<'_>) -> Go {
     let Limit { time, nodes, depth, clock, infinite, only, .. } = &turn.limit;
     let mut go = Go {
-        nodes: nodes.iter().copied().chain(own.nodes).min(),
-        depth: depth.iter().copied().chain(own.depth).min(),
+        // To an engine a limit of 0 is none.
+        nodes: nodes.iter().copied().chain(own.nodes).min().map(|nodes| nodes.max(1)),
+        depth: depth.iter().copied().chain(own.depth).min().map(|depth| depth.max(1)),
         move_time: time.iter().copied().chain(own.move_time).min(),
         search_moves: only.iter().map(|&mv| turn.position.move_text(mv)).collect(),
         ..Go::default()

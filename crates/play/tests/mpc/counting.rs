@@ -154,3 +154,33 @@ fn two_steps_ask_no_more_than_the_pruned_tree_holds() {
         }
     }
 }
+
+/// Says nothing of what a position is worth, as a solver does whose time is up.
+struct Silent;
+
+impl Player for Silent {
+    fn name(&self) -> String {
+        "silent".to_owned()
+    }
+
+    fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
+        let note = Some("no verdict in time".to_owned());
+        let mv = turn.position.legal_moves()[0];
+        Ok(Choice { mv, thought: Thought { note, ..Thought::default() } })
+    }
+}
+
+#[test]
+fn an_evaluator_without_an_opinion_loses_no_game() {
+    let maker: Maker = Arc::new(|_| Ok(Box::new(Silent) as Box<dyn Player>));
+    for position in positions() {
+        for steps in [Steps::Half, Steps::One, Steps::Two] {
+            let settings = MpcSettings { steps, fortified: true, threads: 2, ..MpcSettings::default() };
+            let mut player = MpcPlayer::new(settings, maker.clone(), None, 0).unwrap();
+            let choice = analyze(&mut player, &position, Limit::default()).unwrap().choice;
+            assert_eq!(choice.mv, position.legal_moves()[0]);
+            let note = choice.thought.note.unwrap();
+            assert!(note.contains("no verdict in time") && note.contains("first legal move"), "{note}");
+        }
+    }
+}

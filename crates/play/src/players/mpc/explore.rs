@@ -38,7 +38,8 @@ pub(super) struct Explorer<'a> {
     pub(super) nodes: u64,
     /// The last failure, in words.
     pub(super) failure: Option<String>,
-    /// Set when lines were left without an answer: time was up, or the move was cancelled.
+    /// Set when lines were left without a value though nobody failed: time was up, the move was cancelled, or the
+    /// evaluator had no opinion when the time of its call was up.
     pub(super) cut_short: bool,
 }
 
@@ -120,6 +121,7 @@ impl Explorer<'_> {
             Ok(choice) => {
                 self.nodes += choice.thought.nodes;
                 if !branch.settle(&choice, self.root) {
+                    self.cut_short = true;
                     let note = choice.thought.note.map(|note| format!(" ({note})")).unwrap_or_default();
                     let text = branch.position.to_string();
                     self.failure = Some(format!("the evaluator gave no value of {text}{note}"));
