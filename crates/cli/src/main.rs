@@ -45,10 +45,17 @@ fn main() -> ExitCode {
             }) {
                 return ExitCode::SUCCESS;
             }
-            let line: Vec<String> = error.chain().map(ToString::to_string).collect();
+            let mut line = String::new();
+            for cause in error.chain().map(ToString::to_string) {
+                // Many errors name their cause already.
+                if !line.ends_with(&cause) {
+                    line.push_str(if line.is_empty() { "" } else { ": " });
+                    line.push_str(&cause);
+                }
+            }
             #[expect(clippy::print_stderr, reason = "the one place where a failed command speaks")]
             {
-                eprintln!("mavis: {}", line.join(": "));
+                eprintln!("mavis: {line}");
             }
             if error.is::<input::BadInput>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }

@@ -1,34 +1,23 @@
 //! The real binary analyzes positions and whole games.
 #![allow(clippy::unwrap_used, reason = "a panic in a test is the failure we want to see")]
 
-use std::{fs, path::Path, process::Command};
+use mavis_testkit::Program;
 
-fn mavis(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_mavis"))
-        .args(arguments)
-        .env("PATH", mavis_testkit::engine_path())
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+fn program() -> Program {
+    Program::new(env!("CARGO_BIN_EXE_mavis"))
 }
 
-fn analyze(pgn: &str, player: &str, more: &[&str]) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("games.pgn"), pgn).unwrap();
-    let mut arguments = vec!["analyze", "--pgn", "games.pgn", "--player", player];
-    arguments.extend(more);
-    let (code, output, errors) = mavis(folder.path(), &arguments);
-    assert_eq!(code, 0, "{errors}");
-    output
+fn analyze(pgn: &str, player: &str, more: &str) -> String {
+    let mavis = program();
+    mavis.write("games.pgn", pgn);
+    mavis.stdout(&format!("analyze --pgn games.pgn --player {player} {more}"))
 }
 
 #[test]
 fn a_blunder_of_chess_is_marked_and_comments_stay() {
     let pgn = "[Event \"A trap\"]\n[White \"a\"]\n\n1. e4 e5 {book} 2. Nf3 Nc6 3. Bc4 Nd4 {[%eval 0.1] greedy} 4. Nxe5 Qg5 \
                5. Nxf7 $2 Qxg2 6. Rf1 Qxe4+ 7. Be2 Nf3# 0-1\n";
-    let output = analyze(pgn, "uci:stockfish,nodes=20000", &[]);
+    let output = analyze(pgn, "uci:stockfish,nodes=20000", "");
     let text = output.replace('\n', " ");
     assert!(text.starts_with("[Event \"A trap\"] [White \"a\"] [Annotator \"Mavis (Stockfish"), "{output}");
     assert!(text.contains("book} 2. Nf3"), "{output}");
@@ -39,7 +28,7 @@ fn a_blunder_of_chess_is_marked_and_comments_stay() {
     assert!(text.contains("Blunder: Bxf7+ was better by"), "{output}");
     assert!(output.lines().all(|line| line.len() < 80), "{output}");
     // What comes out goes in again and comes out the same.
-    assert_eq!(analyze(&output, "uci:stockfish,nodes=20000", &[]), output);
+    assert_eq!(analyze(&output, "uci:stockfish,nodes=20000", ""), output);
 }
 
 #[test]
@@ -56,7 +45,7 @@ fn every_variant_is_analyzed() {
         ),
     ] {
         let fen = fen.map(|fen| format!("[FEN \"{fen}\"]\n")).unwrap_or_default();
-        let output = analyze(&format!("[Variant \"{variant}\"]\n{fen}\n{moves}\n"), "mcts:sims=200", &[]);
+        let output = analyze(&format!("[Variant \"{variant}\"]\n{fen}\n{moves}\n"), "mcts:sims=200", "");
         let n_moves = moves.split(' ').filter(|word| !word.ends_with('.')).count() - 1;
         let finished = usize::from(moves.ends_with("1-0"));
         let n_evaluations = output.matches("[%value").count() + output.matches("[%eval").count();
@@ -68,31 +57,41 @@ fn every_variant_is_analyzed() {
 fn connect_four_by_the_solver_names_the_losing_move_and_speaks_json() {
     let start = "......./o....../o..x.x./xo.oxox/xxoxxxo/oooxxoo x";
     let pgn = format!("[Variant \"connect4\"]\n[FEN \"{start}\"]\n\n13. 2 5 0-1\n");
-    let output = analyze(&pgn, "oracle", &["--json"]);
+    let output = analyze(&pgn, "oracle", "--json");
     let game: serde_json::Value = serde_json::from_str(&output).unwrap();
     let made = &game["moves"][0];
     assert_eq!((made["move"].as_str(), made["best"].as_str()), (Some("2"), Some("5")), "{output}");
     assert_eq!((made["loss"].as_f64(), made["swing"].as_str()), (Some(1.0), Some("Blunder")), "{output}");
     assert_eq!((game["moves"][1]["value"].as_f64(), game["result"].as_str()), (Some(0.0), Some("0-1")));
-    let text = analyze(&pgn, "oracle", &[]);
+    let text = analyze(&pgn, "oracle", "");
     assert!(text.contains("13. 2 $4 {[%value 0.000] Blunder: 5 was better by 100 %} 13... 5 0-1"), "{text}");
 }
 
 #[test]
+fn an_engine_lists_every_move() {
+    let output = program().stdout("analyze --game chess --player uci:stockfish,nodes=20000 --json");
+    let shown: serde_json::Value = serde_json::from_str(&output).unwrap();
+    let moves = shown["moves"].as_array().unwrap();
+    assert_eq!((moves.len(), &moves[0]["move"]), (20, &shown["best"]), "{output}");
+    assert!(moves.iter().all(|row| row["centipawns"].is_i64()), "{output}");
+}
+
+#[test]
 fn bad_input_is_one_line_and_code_2() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("bad.pgn"), "1. e4 e5\n2. Ke3 *\n").unwrap();
-    for (arguments, part) in [
-        (&["analyze", "--pgn", "bad.pgn"][..], "bad.pgn: game 1, line 2: illegal move"),
-        (&["analyze", "--pgn", "none.pgn"], "none.pgn"),
-        (&["analyze", "--game", "connect4", "--moves", "9"], "9"),
-        (&["analyze", "--game", "chess", "--position", "8/8 w"], "bad chess position"),
+    let mavis = program();
+    mavis.write("bad.pgn", "1. e4 e5\n2. Ke3 *\n");
+    for (line, part) in [
+        ("analyze --pgn bad.pgn", "bad.pgn: game 1, line 2: illegal move"),
+        ("analyze --pgn none.pgn", "none.pgn"),
+        ("analyze --game connect4 --moves 9", "9"),
+        ("analyze --game chess --position '8/8 w'", "bad chess position"),
+        ("analyze --game hex --player uci:stockfish", "does not play hex"),
+        ("analyze --game chess --player mcts,sims=3", "behind a colon: 'mcts:sims=3'"),
+        ("analyze --game chess --player mcts:sims=x", "bad value 'x' for sims of player 'mcts' (simulations"),
     ] {
-        let (code, output, errors) = mavis(folder.path(), arguments);
-        assert_eq!((code, output.as_str()), (2, ""), "{errors}");
-        assert!(errors.contains(part) && errors.lines().count() == 1, "{errors}");
+        mavis.check_bad(line, part);
     }
-    let (code, _, errors) = mavis(folder.path(), &["analyze"]);
-    assert_eq!(code, 2);
-    assert!(errors.contains("--game"), "{errors}");
+    let output = mavis.output("analyze");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--game"));
 }

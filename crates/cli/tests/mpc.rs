@@ -22,7 +22,7 @@ steps = 'half'
 against = 'deterministic'
 pairs = 2
 [[matches]]
-steps = '2'
+steps = 2
 against = 'deterministic'
 pairs = 1
 ";
@@ -62,15 +62,17 @@ fn bad_input_is_one_line() {
     write("steps.toml", &TABLE.replace("'half'", "'3'"));
     write("against.toml", &TABLE.replace("'stochastic'", "'chaotic'"));
     write("twice.toml", &TABLE.replace("'half'", "'2'"));
-    write("key.toml", &format!("widht = 3\n{TABLE}"));
+    write("key.toml", &format!("\nwidht = 3\n{TABLE}"));
     write("player.toml", &TABLE.replace("evaluator = 'mcts'", "evaluator = 'random'"));
+    write("zero.toml", &TABLE.replace("nodes = 8", "nodes = 0"));
     write("game.toml", &TABLE.replace("connect4", "go"));
     for (file, part) in [
         ("none.toml", "cannot read none.toml"),
         ("steps.toml", "steps are half, 1 or 2, not '3'"),
         ("against.toml", "an opponent is deterministic or stochastic, not 'chaotic'"),
         ("twice.toml", "two matches with steps 2 against a deterministic opponent"),
-        ("key.toml", "widht"),
+        ("key.toml", "key.toml: line 2: unknown field `widht`"),
+        ("zero.toml", "bad value '0' for limits.nodes"),
         ("player.toml", "the evaluator 'random' gives no value of a position"),
         ("game.toml", "go"),
     ] {

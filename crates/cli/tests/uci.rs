@@ -104,6 +104,12 @@ fn mpc_tells_every_root_move_with_its_reply_and_value() {
     let hello = engine.ask("uci", "uciok");
     let steps = "option name Steps type combo default 1 var half var 1 var 2";
     assert!(hello.iter().any(|line| line == steps), "{hello:?}");
+    // What the line of the player says is what a GUI shows.
+    for option in
+        ["Evaluator type string default uci:stockfish,Hash=1,patience=60000", "Nodes type string default 200"]
+    {
+        assert!(hello.iter().any(|line| *line == format!("option name {option}")), "{hello:?}");
+    }
     engine.say("setoption name Fortified value true");
     engine.say("position startpos moves e2e4");
     // Time enough for forty-one calls of two hundred nodes on a busy machine.

@@ -10,7 +10,7 @@ mod sections;
 mod standings;
 mod store;
 
-pub use config::{ConfigError, LeagueConfig};
+pub use config::{ConfigError, LeagueConfig, toml_fault};
 pub use difference::{Difference, differences};
 pub use game::{EndKind, StoredEnd, StoredGame, StoredMove, StoredResult};
 pub use limits::LimitsConfig;

@@ -16,7 +16,7 @@ pub enum ModelError {
     #[error(transparent)]
     Checkpoint(#[from] mavis_net::CheckpointError),
     /// A file of the run could not be written or read.
-    #[error("cannot use {path}")]
+    #[error("cannot use {path}: {source}")]
     File {
         /// The file.
         path: String,

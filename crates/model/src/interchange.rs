@@ -34,7 +34,7 @@ pub enum InterchangeError {
     #[error(transparent)]
     Tensors(#[from] CheckpointError),
     /// A file that cannot be written or read.
-    #[error("cannot use {path}")]
+    #[error("cannot use {path}: {source}")]
     File {
         /// The file.
         path: String,

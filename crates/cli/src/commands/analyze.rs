@@ -119,6 +119,7 @@ impl Analyze {
         if position.outcome().is_some() {
             return Err(BadInput::new(format!("the game is over: {position}")).into());
         }
+        player.ready_for(position.rules()).or_bad_input()?;
         player.new_game(position.rules());
         if let Some(path) = &self.resume {
             let tree = tree::read(path)?;

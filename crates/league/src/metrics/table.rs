@@ -15,7 +15,11 @@ pub fn metric_table(metrics: &[Metric]) -> String {
     let mut text = format!("{:<width$} {:>8} {:>17} {:>8}\n", "Metric", "Value", "95 %", "n");
     let row = |text: &mut String, label: &str, measured: &super::Measured| {
         let estimate = measured.estimate;
-        let interval = format!("{:.4}..{:.4}", estimate.low, estimate.high);
+        // One sample alone has no interval.
+        let interval = match estimate.margin().is_finite() {
+            true => format!("{:.4}..{:.4}", estimate.low, estimate.high),
+            false => "-".to_owned(),
+        };
         let _ = writeln!(text, "{label:<width$} {:>8.4} {interval:>17} {:>8}", estimate.value, measured.n);
     };
     for metric in metrics {

@@ -39,12 +39,20 @@ pub fn wilson(hits: u64, n: u64) -> Option<Estimate> {
     if n == 0 {
         return None;
     }
-    let (hits, n) = (hits as f64, n as f64);
+    wilson_share(hits as f64 / n as f64, n)
+}
+
+/// Wilson's interval of a share among `n`, which need not be a whole number of hits: a draw is half a point.
+#[must_use]
+pub fn wilson_share(share: f64, n: u64) -> Option<Estimate> {
+    if n == 0 {
+        return None;
+    }
+    let n = n as f64;
     let z2 = normal_quantile(0.975).powi(2);
-    let p = hits / n;
-    let center = (hits + 0.5 * z2) / (n + z2);
-    let margin = (z2 * (p * (1.0 - p) * n + 0.25 * z2)).sqrt() / (n + z2);
-    Some(Estimate { value: p, low: (center - margin).max(0.0), high: (center + margin).min(1.0) })
+    let center = (share * n + 0.5 * z2) / (n + z2);
+    let margin = (z2 * (share * (1.0 - share) * n + 0.25 * z2)).sqrt() / (n + z2);
+    Some(Estimate { value: share, low: (center - margin).max(0.0), high: (center + margin).min(1.0) })
 }
 
 /// The mean of a sample with Student's interval; `None` for an empty sample, infinite ends for a single value.
@@ -74,6 +82,8 @@ mod tests {
         let some = wilson(15, 50).expect("n > 0");
         assert!((some.low - 0.1910).abs() < 1e-4 && (some.high - 0.4375).abs() < 1e-4);
         assert!(wilson(0, 0).is_none());
+        let half = wilson_share(0.5, 1).expect("n > 0");
+        assert!((half.low + half.high - 1.0).abs() < 1e-12 && half.low > 0.05 && half.low < 0.06);
     }
 
     #[test]

@@ -115,7 +115,8 @@ impl LeagueConfig {
     /// # Errors
     /// When the text is not TOML of this form, or describes no league.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
-        let config: Self = toml::from_str(text).map_err(|error| ConfigError::Toml(fault(text, &error)))?;
+        let config: Self =
+            toml::from_str(text).map_err(|error| ConfigError::Toml(toml_fault(text, &error)))?;
         config.validate()?;
         Ok(config)
     }
@@ -233,7 +234,8 @@ impl LeagueConfig {
 }
 
 /// What is wrong with the text, and in which line.
-fn fault(text: &str, error: &toml::de::Error) -> String {
+#[must_use]
+pub fn toml_fault(text: &str, error: &toml::de::Error) -> String {
     let reason = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
     match error.span().filter(|span| span.start > 0).and_then(|span| text.get(..span.start)) {
         Some(before) => format!("line {}: {reason}", 1 + before.matches('\n').count()),

@@ -4,7 +4,7 @@ use super::table::{Against, Match};
 use crate::input::{BadInput, OrBadInput};
 use mavis_league::wire::{
     AdjudicationConfig, LeagueConfig, LimitsConfig, OpeningsConfig, PlayerConfig, ScheduleConfig,
-    ScheduleKind,
+    ScheduleKind, toml_fault,
 };
 use mavis_play::{PlayerSpec, Steps};
 use serde::Deserialize;
@@ -49,8 +49,8 @@ pub(super) struct TableConfig {
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MatchConfig {
-    /// `half`, `1` or `2`.
-    steps: String,
+    /// `half`, `1` or `2`; a number too, as in a player's table.
+    steps: toml::Value,
     /// `deterministic` or `stochastic`.
     against: String,
     /// Opening pairs, two games each.
@@ -64,9 +64,7 @@ fn one() -> usize {
 impl TableConfig {
     /// Reads a file; the error is one line.
     pub(super) fn from_toml(text: &str) -> Result<Self, String> {
-        // A fault in TOML is shown with the lines around it; one line is enough here.
-        toml::from_str(text)
-            .map_err(|error| error.to_string().split_whitespace().collect::<Vec<_>>().join(" "))
+        toml::from_str(text).map_err(|error| toml_fault(text, &error))
     }
 
     /// The title with the limit of a call.
@@ -85,7 +83,8 @@ impl TableConfig {
     pub(super) fn matches(&self) -> Result<Vec<Match>, BadInput> {
         let mut list: Vec<Match> = Vec::new();
         for one in &self.matches {
-            let steps: Steps = one.steps.parse().or_bad_input()?;
+            let steps = one.steps.as_str().map_or_else(|| one.steps.to_string(), str::to_owned);
+            let steps: Steps = steps.parse().or_bad_input()?;
             let against: Against = one.against.parse().or_bad_input()?;
             if list.iter().any(|known| (known.steps, known.against) == (steps, against)) {
                 let text = format!("two matches with steps {steps} against a {against} opponent");

@@ -1,6 +1,6 @@
 //! The table of paper 003, from the games on disk.
 
-use mavis_league::numeric::{Estimate, mean_estimate, wilson};
+use mavis_league::numeric::{Estimate, mean_estimate, wilson_share};
 use mavis_league::wire::{LeagueConfig, StoredGame, results_of};
 use mavis_league::{Results, Tally};
 use mavis_play::Steps;
@@ -155,7 +155,7 @@ fn share(results: &Results, player: usize, tally: &Tally) -> Option<Estimate> {
     if spread.margin() > 0.0 && spread.margin().is_finite() {
         return Some(Estimate { value, low: spread.low.max(0.0), high: spread.high.min(1.0) });
     }
-    wilson((value * n_pairs as f64).round() as u64, n_pairs).map(|wide| Estimate { value, ..wide })
+    wilson_share(value, n_pairs)
 }
 
 /// The table for machines.

@@ -1,7 +1,7 @@
 //! The options a GUI may set: ours, and every option of the player.
 
 use mavis_oracle::uci::{OptionKind, UciOption};
-use mavis_play::{Key, Kind};
+use mavis_play::{Key, Kind, PlayerSpec};
 use mavis_search::knob::Range;
 use std::time::Duration;
 
@@ -35,8 +35,8 @@ pub(super) enum Set {
 const MOST_LINES: i64 = 256;
 const MOST_OVERHEAD: i64 = 10_000;
 
-/// Every option with its default.
-pub(super) fn offered(kind: &Kind) -> Vec<UciOption> {
+/// Every option with its default: what the player's line says, else what the player does by itself.
+pub(super) fn offered(kind: &Kind, spec: &PlayerSpec) -> Vec<UciOption> {
     let spin = |default, min, max| OptionKind::Spin { default, min, max };
     let ours = [
         ("MultiPV", spin(1, 1, MOST_LINES)),
@@ -45,12 +45,12 @@ pub(super) fn offered(kind: &Kind) -> Vec<UciOption> {
         ("UCI_Chess960", OptionKind::Check { default: false }),
     ];
     let ours = ours.map(|(name, kind)| UciOption { name: name.to_owned(), kind });
-    ours.into_iter().chain(player_options(kind)).collect()
+    ours.into_iter().chain(player_options(kind, spec)).collect()
 }
 
-fn player_options(kind: &Kind) -> impl Iterator<Item = UciOption> + '_ {
+fn player_options(kind: &Kind, spec: &PlayerSpec) -> impl Iterator<Item = UciOption> {
     let keys = kind.keys.iter().filter(|key| key.name != "argument");
-    keys.map(|key| UciOption { name: uci_name(key), kind: value_kind(key) })
+    keys.map(|key| UciOption { name: uci_name(key), kind: value_kind(key, spec.options.get(&key.name)) })
 }
 
 fn uci_name(key: &Key) -> String {
@@ -63,22 +63,20 @@ fn uci_name(key: &Key) -> String {
     }
 }
 
-fn value_kind(key: &Key) -> OptionKind {
-    let text = |default: &str| OptionKind::Text { default: default.to_owned() };
-    let Some(knob) = &key.knob else { return text("") };
-    match knob.range {
-        Range::Integer(min, max) | Range::Milliseconds(min, max) => {
-            match (knob.default.parse(), i64::try_from(min), i64::try_from(max)) {
+fn value_kind(key: &Key, given: Option<&String>) -> OptionKind {
+    let default = given.or(key.knob.as_ref().map(|knob| &knob.default)).cloned().unwrap_or_default();
+    match key.knob.as_ref().map(|knob| knob.range) {
+        Some(Range::Integer(min, max) | Range::Milliseconds(min, max)) => {
+            match (default.parse(), i64::try_from(min), i64::try_from(max)) {
                 (Ok(default), Ok(min), Ok(max)) => OptionKind::Spin { default, min, max },
-                _ => text(&knob.default),
+                _ => OptionKind::Text { default },
             }
         }
-        Range::Switch => OptionKind::Check { default: knob.default == "true" },
-        Range::Choice(words) => OptionKind::Combo {
-            default: knob.default.clone(),
-            choices: words.iter().map(|&word| word.to_owned()).collect(),
-        },
-        Range::Real(..) | Range::Text(_) => text(&knob.default),
+        Some(Range::Switch) => OptionKind::Check { default: matches!(&*default, "true" | "on" | "1" | "") },
+        Some(Range::Choice(words)) => {
+            OptionKind::Combo { default, choices: words.iter().map(|&word| word.to_owned()).collect() }
+        }
+        Some(Range::Real(..) | Range::Text(_)) | None => OptionKind::Text { default },
     }
 }
 

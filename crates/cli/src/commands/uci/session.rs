@@ -97,7 +97,7 @@ impl Session {
         let name = format!("Mavis {} ({})", env!("CARGO_PKG_VERSION"), self.spec);
         let mut lines = vec![Answer::Name(name), Answer::Author("the Mavis developers".to_owned())];
         let kind = self.registry.check(&self.spec).or_bad_input()?;
-        lines.extend(offered(kind).into_iter().map(Answer::Option));
+        lines.extend(offered(kind, &self.spec).into_iter().map(Answer::Option));
         lines.push(Answer::UciOk);
         answer(&lines.iter().map(|line| format!("{line}\n")).collect::<String>())
     }
