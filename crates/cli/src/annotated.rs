@@ -34,6 +34,29 @@ pub(crate) fn open(
     Ok(Arc::new(set))
 }
 
+/// The same for a set that must be of one game; both kinds of chess are one here, and so are all boards of Hex.
+pub(crate) fn open_game(
+    path: &Path,
+    rules: Rules,
+    keep: impl FnMut(&str) -> bool,
+    note: &dyn Fn(&str),
+) -> anyhow::Result<Arc<dyn Annotations>> {
+    let set = open(path, rules, keep, note)?;
+    let family = |rules: Rules| match rules {
+        Rules::Chess960 => Rules::Chess,
+        Rules::Hex { .. } => Rules::HEX,
+        other => other,
+    };
+    if !set.is_empty() {
+        let found = set.get(0).or_bad_input()?.position.rules();
+        if family(found) != family(rules) {
+            let text = format!("{} holds positions of {found}, not of {rules}", path.display());
+            return Err(BadInput::new(text).into());
+        }
+    }
+    Ok(set)
+}
+
 /// The common part of a pair's names.
 pub(crate) fn stem(path: &Path) -> PathBuf {
     let text = path.to_string_lossy();

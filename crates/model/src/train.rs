@@ -1,10 +1,13 @@
 //! The training loop: batches in, a better network out, nothing lost when it stops.
 
 mod folder;
+mod run_settings;
 mod settings;
 
 pub use folder::{Card, RunFolder, vocabulary_hash};
-pub use settings::{Budget, DataSet, Pace, Puzzles, SettingsError, TrainSettings, Validation};
+pub use run_settings::{Budget, Puzzles, RunSettings};
+pub(crate) use run_settings::{laid_over, within};
+pub use settings::{DataSet, SettingsError, TrainSettings, Validation};
 
 use crate::{
     ModelError,
@@ -133,7 +136,7 @@ pub fn train(
     settings: &TrainSettings,
     keeper: &mut dyn Keeper,
 ) -> Result<(), ModelError> {
-    learn(trainer, &MavLesson { material, settings }, &settings.pace(), keeper)
+    learn(trainer, &MavLesson { material, settings }, &settings.run, keeper)
 }
 
 struct MavLesson<'a> {
@@ -157,7 +160,7 @@ impl Lesson for MavLesson<'_> {
                 network,
                 settings.full_input,
                 &**set,
-                settings.validation_positions,
+                settings.run.validation_positions,
                 settings.batch.tokens,
             )?;
             measured.quality.insert(name.clone(), quality);
@@ -178,7 +181,7 @@ impl Lesson for MavLesson<'_> {
 pub fn learn(
     trainer: &mut dyn Trainer,
     lesson: &dyn Lesson,
-    pace: &Pace,
+    pace: &RunSettings,
     keeper: &mut dyn Keeper,
 ) -> Result<(), ModelError> {
     let mut run = Run {
@@ -197,7 +200,7 @@ pub fn learn(
 struct Run<'a> {
     trainer: &'a mut dyn Trainer,
     lesson: &'a dyn Lesson,
-    pace: &'a Pace,
+    pace: &'a RunSettings,
     started: Instant,
     /// Time spent on measurements and checkpoints, which a budget of minutes does not count.
     paused: Duration,

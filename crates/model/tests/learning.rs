@@ -71,12 +71,13 @@ impl Keeper for Notes {
 }
 
 fn settings(steps: u64) -> TrainSettings {
-    let mut settings =
-        TrainSettings { budget: Budget::Steps(steps), log_every: 1, ..TrainSettings::default() };
+    let mut settings = TrainSettings::default();
+    settings.run.budget = Budget::Steps(steps);
+    settings.run.log_every = 1;
     settings.batch.examples = 48;
-    settings.schedule.peak = 3e-3;
-    settings.schedule.warmup = 30;
-    settings.optimizer.average_decay = 0.98;
+    settings.run.schedule.peak = 3e-3;
+    settings.run.schedule.warmup = 30;
+    settings.run.optimizer.average_decay = 0.98;
     // Lists of moves only: in runs this short even a few positions that are over keep a network from learning full columns.
     settings.examples = ExampleSettings { plain: 1.0, ended: 0.0, ..ExampleSettings::default() };
     settings
@@ -102,7 +103,7 @@ fn run_on(
     let mixture = Mixture::new(
         vec![(train_set, 1.0)],
         MixtureSettings {
-            seed: settings.seed,
+            seed: settings.run.seed,
             batch: settings.batch,
             examples: settings.examples.clone(),
             loss: settings.loss.clone(),
@@ -117,7 +118,7 @@ fn run_on(
     };
     let config = settings.network().unwrap();
     let state = state.unwrap_or_else(|| TrainState::new(initial_parameters(&config).unwrap()));
-    let mut trainer = CpuTrainer::new(config, settings.optimizer.clone(), state).unwrap();
+    let mut trainer = CpuTrainer::new(config, settings.run.optimizer.clone(), state).unwrap();
     let mut notes = Notes { stop_after, ..Notes::default() };
     train(&mut trainer, &material, settings, &mut notes).unwrap();
     notes
@@ -140,11 +141,11 @@ fn losses_after_a_resume_equal_those_of_an_unbroken_run() {
 fn a_short_run_learns_that_full_columns_are_closed() {
     let mut settings = settings(160);
     settings.batch.examples = 24;
-    settings.optimizer.algorithm = Algorithm::Muon;
-    settings.optimizer.average_decay = 0.95;
+    settings.run.optimizer.algorithm = Algorithm::Muon;
+    settings.run.optimizer.average_decay = 0.95;
     settings.full_input = true;
-    settings.schedule.peak = 5e-3;
-    settings.schedule.warmup = 20;
+    settings.run.schedule.peak = 5e-3;
+    settings.run.schedule.warmup = 20;
     let mut known = HashSet::new();
     let mut train_set = random_positions(60_000, 1, &mut known);
     train_set.retain(|record| record.moves.len() < 7);
@@ -158,9 +159,9 @@ fn a_short_run_learns_that_full_columns_are_closed() {
 #[ignore = "about two minutes of training"]
 fn legal_sets_of_connect_four_are_learned() {
     let mut settings = settings(500);
-    settings.optimizer.algorithm = Algorithm::Muon;
+    settings.run.optimizer.algorithm = Algorithm::Muon;
     settings.full_input = true;
-    settings.schedule.peak = 5e-3;
+    settings.run.schedule.peak = 5e-3;
     let notes = run(&settings, None, None);
     let quality = notes.quality.unwrap();
 

@@ -10,7 +10,7 @@ use mavis_model::predictor::{
 };
 use mavis_model::train::{Budget, Event, Keeper, RunFolder, learn};
 use mavis_model::{MavModel, ModelError};
-use mavis_net::{Algorithm, TrainState, Trainer, cpu::CpuTrainer, initial_parameters};
+use mavis_net::{Algorithm, TrainState, Trainer, TransformerConfig, cpu::CpuTrainer, initial_parameters};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use shakmaty::{CastlingSide, Color, EnPassantMode, Position as _, Square};
@@ -124,13 +124,13 @@ fn settings(target: Target, steps: u64) -> PredictorSettings {
         target,
         bins: 16,
         shape: Some([32, 2, 2, 64]),
-        budget: Budget::Steps(steps),
         samples: 16,
-        log_every: 1,
         ..PredictorSettings::default()
     };
-    settings.schedule.peak = 3e-3;
-    settings.schedule.warmup = 5;
+    settings.run.budget = Budget::Steps(steps);
+    settings.run.log_every = 1;
+    settings.run.schedule.peak = 3e-3;
+    settings.run.schedule.warmup = 5;
     settings
 }
 
@@ -177,7 +177,7 @@ fn lesson_of(
     let sets: Vec<(Arc<dyn Samples>, f32)> = vec![(Arc::new(samples), 1.0)];
     PredictorLesson {
         spec,
-        batches: PredictorBatches::new(sets, settings.samples, spec.bins, settings.seed).unwrap(),
+        batches: PredictorBatches::new(sets, settings.samples, spec.bins, settings.run.seed).unwrap(),
         validation_positions: measured.len(),
         validation: vec![("measured".to_owned(), Arc::new(measured))],
         puzzles: Vec::new(),
@@ -196,9 +196,9 @@ fn run_lesson(
 ) -> Notes {
     let config = settings.network().unwrap();
     let state = state.unwrap_or_else(|| TrainState::new(initial_parameters(&config).unwrap()));
-    let mut trainer = CpuTrainer::new(config, settings.optimizer.clone(), state).unwrap();
+    let mut trainer = CpuTrainer::new(config, settings.run.optimizer.clone(), state).unwrap();
     let mut notes = Notes { stop_after, ..Notes::default() };
-    learn(&mut trainer, lesson, &settings.pace(), &mut notes).unwrap();
+    learn(&mut trainer, lesson, &settings.run, &mut notes).unwrap();
     notes
 }
 
@@ -210,8 +210,8 @@ fn by_heart(target: Target, n: usize, n_steps: u64) -> (f32, mavis_model::predic
     let mut settings = settings(target, n_steps);
     settings.shape = Some([64, 2, 2, 128]);
     settings.samples = if target == Target::ActionValue { 32 } else { 16 };
-    settings.optimizer.algorithm = Algorithm::Muon;
-    settings.optimizer.average_decay = 0.9;
+    settings.run.optimizer.algorithm = Algorithm::Muon;
+    settings.run.optimizer.average_decay = 0.9;
     let lesson = lesson_of(&settings, known.clone(), known);
     let notes = run_lesson(&settings, &lesson, None, None);
     let last = &notes.losses[notes.losses.len() - 10..];
@@ -357,18 +357,22 @@ fn a_run_folder_goes_on_and_ships_a_predictor() {
     let open = || {
         let card = settings.spec().unwrap().card();
         let stop = Arc::new(AtomicBool::new(false));
-        RunFolder::open(folder.path(), &settings, card, stop, Box::new(|_| {})).unwrap()
+        RunFolder::open(folder.path(), card, stop, Box::new(|_| {})).unwrap()
     };
     let mut keeper = open();
-    assert!(keeper.resume().unwrap().is_none());
     let config = settings.network().unwrap();
+    assert!(keeper.resume(&config).unwrap().is_none());
+    keeper.keep_settings(&settings).unwrap();
     let state = TrainState::new(initial_parameters(&config).unwrap());
-    let mut trainer = CpuTrainer::new(config, settings.optimizer.clone(), state).unwrap();
-    learn(&mut trainer, &lesson(&settings), &settings.pace(), &mut keeper).unwrap();
-    assert_eq!(open().resume().unwrap().unwrap().step, 3);
+    let mut trainer = CpuTrainer::new(config.clone(), settings.run.optimizer.clone(), state).unwrap();
+    learn(&mut trainer, &lesson(&settings), &settings.run, &mut keeper).unwrap();
+    let seeded = TransformerConfig { init_seed: 99, ..config.clone() };
+    assert_eq!(open().resume(&seeded).unwrap().unwrap().step, 3);
+    let wider = TransformerConfig { d_ff: 96, ..config };
+    assert!(matches!(open().resume(&wider), Err(ModelError::OtherNetwork(_))));
     let model = PredictorModel::load(&folder.path().join("model.safetensors")).unwrap();
     assert_eq!((model.spec.target, model.step), (Target::BehavioralCloning, 3));
-    let back: PredictorSettings =
-        toml::from_str(&std::fs::read_to_string(folder.path().join("settings.toml")).unwrap()).unwrap();
+    let text = std::fs::read_to_string(folder.path().join("settings.toml")).unwrap();
+    let back = PredictorSettings::from_table(text.parse().unwrap()).unwrap();
     assert_eq!(back, settings);
 }

@@ -55,9 +55,9 @@ impl Train {
 impl TrainMav {
     fn run(self) -> anyhow::Result<()> {
         let mut settings = self.run.settings(TrainSettings::from_table)?;
-        settings.budget = self.run.budget(settings.budget);
+        settings.run.budget = self.run.budget(settings.run.budget);
         let network = settings.network().or_bad_input()?;
-        settings.device.resolved().or_bad_input()?;
+        settings.run.device.resolved().or_bad_input()?;
         let material = material(&settings)?;
         note(&format!(
             "{} positions, {} examples a step",
@@ -67,8 +67,8 @@ impl TrainMav {
         let card = MavModel::card(settings.full_input);
         let weights = |path: &_| Ok(MavModel::load(path)?.parameters);
         let (mut keeper, state) = self.run.begin(&settings, card, &network, weights)?;
-        let (optimizer, tokens) = (settings.optimizer.clone(), settings.batch.tokens);
-        let mut trainer = settings.device.trainer(network, optimizer, state, tokens)?;
+        let (optimizer, tokens) = (settings.run.optimizer.clone(), settings.batch.tokens);
+        let mut trainer = settings.run.device.trainer(network, optimizer, state, tokens)?;
         train(&mut *trainer, &material, &settings, &mut keeper)?;
         Ok(())
     }
@@ -102,14 +102,14 @@ fn material(settings: &TrainSettings) -> anyhow::Result<Material> {
     let validation: Vec<_> = (settings.validation.iter())
         .map(|set| Ok((set.path.as_path(), rules(&set.game)?)))
         .collect::<anyhow::Result<_>>()?;
-    let held_out = HeldOut::read(settings.puzzles.as_ref(), validation.into_iter())?;
+    let held_out = HeldOut::read(settings.run.puzzles.as_ref(), validation.into_iter())?;
     let mut sets = Vec::new();
     for set in &settings.data {
         let keep = |fen: &str| held_out.allows(fen);
-        sets.push((annotated::open(&set.path, rules(&set.game)?, keep, &note)?, set.weight));
+        sets.push((annotated::open_game(&set.path, rules(&set.game)?, keep, &note)?, set.weight));
     }
     let mixture_settings = MixtureSettings {
-        seed: settings.seed,
+        seed: settings.run.seed,
         batch: settings.batch,
         examples: settings.examples.clone(),
         loss: settings.loss.clone(),

@@ -3,15 +3,14 @@
 use super::{Bins, PredictorSpec, Target, tokens};
 use crate::{
     Schedule,
-    train::{Budget, Pace, Puzzles, SettingsError},
+    train::{RunSettings, SettingsError, laid_over, within},
 };
-use mavis_net::{Device, NormKind, NormPlacement, OptimizerSettings, TransformerConfig, Variant};
+use mavis_net::{NormKind, NormPlacement, OptimizerSettings, TransformerConfig, Variant};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// Everything that decides a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 pub struct PredictorSettings {
     /// What is predicted: `av`, `sv` or `bc`.
     pub target: Target,
@@ -25,34 +24,15 @@ pub struct PredictorSettings {
     pub norm: NormKind,
     /// `post` or `pre`; the paper's text says post.
     pub placement: NormPlacement,
-    /// Seed of parameters and order.
-    pub seed: u64,
-    /// Where to compute.
-    pub device: Device,
-    /// How long to train.
-    pub budget: Budget,
     /// Samples of a step.
     pub samples: usize,
-    /// Threads that build batches.
-    pub workers: usize,
-    /// Steps between log lines.
-    pub log_every: u64,
-    /// Steps between measurements; 0 means only at the end.
-    pub measure_every: u64,
-    /// Steps between checkpoints; 0 means only at the end.
-    pub checkpoint_every: u64,
-    /// Positions of each validation set that are measured.
-    pub validation_positions: usize,
+    /// What every run has; the paper's optimizer is Adam, without decay, an average with decay 0.99, and a peak of 4e-4.
+    #[serde(flatten)]
+    pub run: RunSettings,
     /// What to learn from.
     pub data: Vec<SampleSource>,
     /// Annotated positions to measure on; never trained on.
     pub validation: Vec<PathBuf>,
-    /// Puzzles to measure on, and to keep out of the training data.
-    pub puzzles: Option<Puzzles>,
-    /// The optimizer; the paper's is Adam, without decay, and an average with decay 0.99.
-    pub optimizer: OptimizerSettings,
-    /// The learning rate; the paper's ablations use 4e-4.
-    pub schedule: Schedule,
 }
 
 /// Samples to learn from.
@@ -74,24 +54,19 @@ impl Default for PredictorSettings {
             shape: None,
             norm: NormKind::Layer,
             placement: NormPlacement::Post,
-            seed: 1,
-            device: Device::Cpu,
-            budget: Budget::Steps(1000),
             samples: 256,
-            workers: 2,
-            log_every: 50,
-            measure_every: 0,
-            checkpoint_every: 0,
-            validation_positions: 1000,
+            run: RunSettings {
+                validation_positions: 1000,
+                optimizer: OptimizerSettings {
+                    weight_decay: 0.0,
+                    average_decay: 0.99,
+                    ..OptimizerSettings::default()
+                },
+                schedule: Schedule { peak: 4e-4, ..Schedule::default() },
+                ..RunSettings::default()
+            },
             data: Vec::new(),
             validation: Vec::new(),
-            puzzles: None,
-            optimizer: OptimizerSettings {
-                weight_decay: 0.0,
-                average_decay: 0.99,
-                ..OptimizerSettings::default()
-            },
-            schedule: Schedule { peak: 4e-4, ..Schedule::default() },
         }
     }
 }
@@ -125,6 +100,14 @@ impl PredictorPreset {
 }
 
 impl PredictorSettings {
+    /// Settings of a file, laid over the defaults; unknown keys are errors.
+    ///
+    /// # Errors
+    /// When a key is unknown or a value is not of its kind.
+    pub fn from_table(table: toml::Table) -> Result<Self, toml::de::Error> {
+        laid_over(&Self::default(), table)
+    }
+
     /// What is predicted, and how.
     ///
     /// # Errors
@@ -137,8 +120,9 @@ impl PredictorSettings {
     /// The shape of the network.
     ///
     /// # Errors
-    /// When the kernels cannot serve it.
+    /// When the kernels cannot serve it, or another number of the settings is out of its range.
     pub fn network(&self) -> Result<TransformerConfig, SettingsError> {
+        self.run.validate()?;
         let spec = self.spec()?;
         let [d_model, n_layers, n_heads, d_ff] = self.shape.unwrap_or_else(|| self.preset.shape());
         let config = TransformerConfig {
@@ -151,7 +135,7 @@ impl PredictorSettings {
             norm_eps: 1e-5,
             qk_norm: false,
             tied: false,
-            init_seed: self.seed,
+            init_seed: self.run.seed,
             variant: Variant {
                 norm: self.norm,
                 placement: self.placement,
@@ -163,19 +147,9 @@ impl PredictorSettings {
         if self.samples == 0 {
             return Err(SettingsError("samples must be positive".to_owned()));
         }
-        Ok(config)
-    }
-
-    /// How the run proceeds.
-    #[must_use]
-    pub fn pace(&self) -> Pace {
-        Pace {
-            budget: self.budget,
-            workers: self.workers,
-            log_every: self.log_every,
-            measure_every: self.measure_every,
-            checkpoint_every: self.checkpoint_every,
-            schedule: self.schedule.clone(),
+        for set in &self.data {
+            within("the weight of data", set.weight.unwrap_or(0.0), 0.0, f32::MAX)?;
         }
+        Ok(config)
     }
 }

@@ -36,52 +36,62 @@ pub struct Card {
 }
 
 impl RunFolder {
-    /// Opens a folder, creating it if need be, and writes the settings beside what is there.
+    /// Opens a folder, creating it if need be.
     ///
     /// # Errors
     /// When the folder cannot be written.
     pub fn open(
         folder: &Path,
-        settings: &impl Serialize,
         card: Card,
         stop: Arc<AtomicBool>,
         watch: Box<dyn FnMut(&Event)>,
     ) -> Result<Self, ModelError> {
-        let file_error = |path: &Path| {
-            let path = path.display().to_string();
-            move |source| ModelError::File { path, source }
-        };
         std::fs::create_dir_all(folder).map_err(file_error(folder))?;
-        let text = toml::to_string(settings).unwrap_or_default();
-        let path = folder.join("settings.toml");
-        std::fs::write(&path, text).map_err(file_error(&path))?;
         let path = folder.join("metrics.jsonl");
         let metrics = OpenOptions::new().create(true).append(true).open(&path).map_err(file_error(&path))?;
         Ok(Self { folder: folder.to_owned(), card, metrics, stop, watch })
     }
 
-    /// The state to go on from, if the folder has a checkpoint of the same shape.
+    /// Writes the settings beside what is there; only once [`RunFolder::resume`] has found nothing against it, so that the
+    /// settings of a checkpoint stay beside it.
     ///
     /// # Errors
-    /// When there is one that cannot be used.
-    pub fn resume(&self) -> Result<Option<TrainState>, ModelError> {
+    /// When they cannot be written.
+    pub fn keep_settings(&self, settings: &impl Serialize) -> Result<(), ModelError> {
+        let text = toml::to_string(settings).unwrap_or_default();
+        let path = self.folder.join("settings.toml");
+        std::fs::write(&path, text).map_err(file_error(&path))
+    }
+
+    /// The state to go on from, if the folder has a checkpoint.
+    ///
+    /// # Errors
+    /// When there is one that cannot be used, or one of another network.
+    pub fn resume(&self, network: &TransformerConfig) -> Result<Option<TrainState>, ModelError> {
         let path = self.folder.join("checkpoint.safetensors");
         if !path.exists() {
             return Ok(None);
         }
         let checkpoint = Checkpoint::<TransformerConfig>::load(&path, Some(&self.card.vocabulary))?;
+        // Parameters are there already, whatever seed they began with.
+        if (TransformerConfig { init_seed: network.init_seed, ..checkpoint.config }) != *network {
+            return Err(ModelError::OtherNetwork(path.display().to_string()));
+        }
         Ok(Some(checkpoint.state))
     }
+}
+
+fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> ModelError {
+    let path = path.display().to_string();
+    move |source| ModelError::File { path, source }
 }
 
 impl Keeper for RunFolder {
     fn log(&mut self, event: &Event) -> Result<(), ModelError> {
         let mut line = serde_json::to_string(event).unwrap_or_default();
         line.push('\n');
-        self.metrics.write_all(line.as_bytes()).map_err(|source| ModelError::File {
-            path: self.folder.join("metrics.jsonl").display().to_string(),
-            source,
-        })?;
+        let written = self.metrics.write_all(line.as_bytes());
+        written.map_err(file_error(&self.folder.join("metrics.jsonl")))?;
         (self.watch)(event);
         Ok(())
     }

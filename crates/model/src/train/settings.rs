@@ -1,17 +1,17 @@
 //! Settings of a training run: one TOML file, unknown keys refused.
 
+use super::run_settings::{RunSettings, laid_over, within};
 use crate::{
     Preset, Schedule, Shape,
     mixture::{BatchSettings, ExampleSettings},
     pack::LossSettings,
 };
-use mavis_net::{Algorithm, Device, OptimizerSettings, TransformerConfig};
+use mavis_net::{Algorithm, OptimizerSettings, TransformerConfig};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// Everything that decides a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
 pub struct TrainSettings {
     /// Size of the network.
     pub preset: Preset,
@@ -21,38 +21,19 @@ pub struct TrainSettings {
     pub qk_norm: bool,
     /// Whether input tokens see each other fully instead of causally; such a model cannot be exported.
     pub full_input: bool,
-    /// Seed of parameters, order and draws.
-    pub seed: u64,
-    /// Where to compute.
-    pub device: Device,
-    /// How long to train.
-    pub budget: Budget,
-    /// Threads that build batches.
-    pub workers: usize,
-    /// Steps between log lines.
-    pub log_every: u64,
-    /// Steps between measurements; 0 means only at the end.
-    pub measure_every: u64,
-    /// Steps between checkpoints; 0 means only at the end.
-    pub checkpoint_every: u64,
-    /// Positions of each validation set that are measured.
-    pub validation_positions: usize,
+    /// What every run has.
+    #[serde(flatten)]
+    pub run: RunSettings,
     /// What to learn from.
     pub data: Vec<DataSet>,
     /// What to measure on; never trained on.
     pub validation: Vec<Validation>,
-    /// Puzzles to measure on, and to keep out of the training data.
-    pub puzzles: Option<Puzzles>,
     /// Sizes of a step.
     pub batch: BatchSettings,
     /// What examples look like.
     pub examples: ExampleSettings,
     /// How losses are weighted.
     pub loss: LossSettings,
-    /// The optimizer.
-    pub optimizer: OptimizerSettings,
-    /// The learning rate.
-    pub schedule: Schedule,
 }
 
 impl Default for TrainSettings {
@@ -71,22 +52,12 @@ impl TrainSettings {
             shape: None,
             qk_norm: true,
             full_input: false,
-            seed: 1,
-            device: Device::Cpu,
-            budget: Budget::Steps(1000),
-            workers: 2,
-            log_every: 50,
-            measure_every: 0,
-            checkpoint_every: 0,
-            validation_positions: 10_000,
+            run: RunSettings::default(),
             data: Vec::new(),
             validation: Vec::new(),
-            puzzles: None,
             batch: BatchSettings::default(),
             examples: ExampleSettings::default(),
             loss: LossSettings::default(),
-            optimizer: OptimizerSettings::default(),
-            schedule: Schedule::default(),
         };
         if preset == Preset::Test {
             return plain;
@@ -95,8 +66,11 @@ impl TrainSettings {
             full_input: true,
             examples: ExampleSettings { flipped: 0.5, ..plain.examples },
             loss: LossSettings { value_focus: 2.0, ..plain.loss },
-            optimizer: OptimizerSettings { algorithm: Algorithm::Muon, ..plain.optimizer },
-            schedule: Schedule { peak: 2e-3, shape: Shape::Trapezoid, decay: 0.6, ..plain.schedule },
+            run: RunSettings {
+                optimizer: OptimizerSettings { algorithm: Algorithm::Muon, ..plain.run.optimizer },
+                schedule: Schedule { peak: 2e-3, shape: Shape::Trapezoid, decay: 0.6, ..plain.run.schedule },
+                ..plain.run
+            },
             ..plain
         }
     }
@@ -105,36 +79,10 @@ impl TrainSettings {
     ///
     /// # Errors
     /// When a key is unknown or a value is not of its kind.
-    pub fn from_table(mut table: toml::Table) -> Result<Self, toml::de::Error> {
+    pub fn from_table(table: toml::Table) -> Result<Self, toml::de::Error> {
         let preset = table.get("preset").cloned().map(Preset::deserialize).transpose()?;
-        let base = toml::Table::try_from(Self::of(preset.unwrap_or(Preset::Test)))
-            .map_err(serde::de::Error::custom)?;
-        for (key, value) in base {
-            match (table.get_mut(&key), value) {
-                // A budget is one of two kinds, so a file's replaces it whole.
-                (Some(toml::Value::Table(given)), toml::Value::Table(base)) if key != "budget" => {
-                    for (key, value) in base {
-                        given.entry(key).or_insert(value);
-                    }
-                }
-                (Some(_), _) => {}
-                (None, value) => {
-                    table.insert(key, value);
-                }
-            }
-        }
-        table.try_into()
+        laid_over(&Self::of(preset.unwrap_or(Preset::Test)), table)
     }
-}
-
-/// How long to train.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Budget {
-    /// So many steps.
-    Steps(u64),
-    /// So many minutes of training, measurements and checkpoints not counted.
-    Minutes(f64),
 }
 
 /// Annotated positions to learn from.
@@ -164,58 +112,19 @@ pub struct Validation {
     pub game: String,
 }
 
-/// Puzzles in Lichess' CSV form.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Puzzles {
-    /// The file.
-    pub path: PathBuf,
-    /// How many of its rows are measured; all are kept out of the training data.
-    pub limit: usize,
-}
-
-/// How a run proceeds, whatever it learns.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Pace {
-    /// How long to train.
-    pub budget: Budget,
-    /// Threads that build batches.
-    pub workers: usize,
-    /// Steps between log lines.
-    pub log_every: u64,
-    /// Steps between measurements; 0 means only at the end.
-    pub measure_every: u64,
-    /// Steps between checkpoints; 0 means only at the end.
-    pub checkpoint_every: u64,
-    /// The learning rate.
-    pub schedule: Schedule,
-}
-
 /// Settings that contradict each other.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("bad training settings: {0}")]
 pub struct SettingsError(pub String);
 
 impl TrainSettings {
-    /// How the run proceeds.
-    #[must_use]
-    pub fn pace(&self) -> Pace {
-        Pace {
-            budget: self.budget,
-            workers: self.workers,
-            log_every: self.log_every,
-            measure_every: self.measure_every,
-            checkpoint_every: self.checkpoint_every,
-            schedule: self.schedule.clone(),
-        }
-    }
-
     /// The shape of the network.
     ///
     /// # Errors
-    /// When the kernels cannot serve it.
+    /// When the kernels cannot serve it, or another number of the settings is out of its range.
     pub fn network(&self) -> Result<TransformerConfig, SettingsError> {
-        let mut config = self.preset.shape(mavis_lang::vocabulary().len(), self.seed);
+        self.validate()?;
+        let mut config = self.preset.shape(mavis_lang::vocabulary().len(), self.run.seed);
         if let Some([d_model, n_layers, n_heads, d_ff]) = self.shape {
             config = TransformerConfig { d_model, n_layers, n_heads, d_ff, ..config };
         }
@@ -225,9 +134,41 @@ impl TrainSettings {
     }
 }
 
+impl TrainSettings {
+    fn validate(&self) -> Result<(), SettingsError> {
+        self.run.validate()?;
+        let ExampleSettings { plain, star, tracking, ended, mirrored, flipped } = self.examples;
+        for (key, share) in [
+            ("plain", plain),
+            ("star", star),
+            ("tracking", tracking),
+            ("ended", ended),
+            ("mirrored", mirrored),
+            ("flipped", flipped),
+        ] {
+            within(&format!("examples.{key}"), share, 0.0, 1.0)?;
+        }
+        let BatchSettings { examples, tokens, sequence } = self.batch;
+        if examples == 0 {
+            return Err(SettingsError("batch.examples must be positive".to_owned()));
+        }
+        // Less than a sequence would leave out examples that the sequence allows, and in the end all of them.
+        if sequence == 0 || tokens < sequence {
+            return Err(SettingsError(format!(
+                "batch.tokens must hold at least one sequence: {tokens} tokens, {sequence} for batch.sequence"
+            )));
+        }
+        for set in &self.data {
+            within("the weight of data", set.weight, 0.0, f32::MAX)?;
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::train::Budget;
 
     fn read(text: &str) -> Result<TrainSettings, toml::de::Error> {
         TrainSettings::from_table(text.parse().expect("TOML"))
@@ -238,10 +179,11 @@ mod tests {
         assert_eq!(read("").expect("empty"), TrainSettings::default());
         let small =
             read("preset = '9m'\nbudget = { minutes = 2.0 }\n[schedule]\npeak = 1e-3\n").expect("settings");
-        assert_eq!(small.optimizer.algorithm, Algorithm::Muon);
+        assert_eq!(small.run.optimizer.algorithm, Algorithm::Muon);
         assert!(small.full_input);
-        assert_eq!(small.schedule, Schedule { peak: 1e-3, ..TrainSettings::of(Preset::Small).schedule });
-        assert_eq!(small.budget, Budget::Minutes(2.0));
+        let of_preset = TrainSettings::of(Preset::Small).run.schedule;
+        assert_eq!(small.run.schedule, Schedule { peak: 1e-3, ..of_preset });
+        assert_eq!(small.run.budget, Budget::Minutes(2.0));
         assert!(!read("preset = '9m'\nfull_input = false").expect("settings").full_input);
     }
 
@@ -249,6 +191,24 @@ mod tests {
     fn unknown_keys_and_presets_are_errors() {
         for text in ["presett = '9m'", "[optimizer]\nalgoritm = 'muon'", "preset = '10m'", "preset = 9"] {
             assert!(read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_out_of_their_range_are_named() {
+        for (text, part) in [
+            ("budget = { minutes = -1.0 }", "budget.minutes must be a number from 0 on, not -1"),
+            ("budget = { minutes = nan }", "budget.minutes"),
+            ("schedule.peak = -1.0", "schedule.peak must be a number from 0 on, not -1"),
+            ("schedule.peak = inf", "schedule.peak"),
+            ("optimizer.average_decay = 2.0", "optimizer.average_decay must be from 0 to 1, not 2"),
+            ("examples.mirrored = 3.0", "examples.mirrored must be from 0 to 1, not 3"),
+            ("batch.examples = 0", "batch.examples"),
+            ("batch.tokens = 10", "10 tokens, 512 for batch.sequence"),
+            ("data = [{ path = 'x', game = 'chess', weight = -1.0 }]", "the weight of data"),
+        ] {
+            let error = read(text).expect(text).network().expect_err(text).to_string();
+            assert!(error.contains(part), "{text}: {error}");
         }
     }
 

@@ -36,7 +36,7 @@ impl HeldOut {
         let mut held_out = Self { validation: Vec::new(), puzzles, boards };
         for (path, rules) in validation {
             let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-            let measured = annotated::open(path, rules, |_| true, &note)?;
+            let measured = annotated::open_game(path, rules, |_| true, &note)?;
             for idx in 0..measured.len() {
                 let position = measured.get(idx).or_bad_input()?.position;
                 held_out.boards.insert(board_of(&position.to_string()));

@@ -30,13 +30,13 @@ pub(super) struct TrainPredictor {
 
 impl TrainPredictor {
     pub(super) fn run(self) -> anyhow::Result<()> {
-        let mut settings: PredictorSettings = self.run.settings(toml::Table::try_into)?;
+        let mut settings = self.run.settings(PredictorSettings::from_table)?;
         if let Some(target) = &self.target {
             settings.target = target.parse().or_bad_input()?;
         }
-        settings.budget = self.run.budget(settings.budget);
+        settings.run.budget = self.run.budget(settings.run.budget);
         let (spec, network) = (settings.spec().or_bad_input()?, settings.network().or_bad_input()?);
-        settings.device.resolved().or_bad_input()?;
+        settings.run.device.resolved().or_bad_input()?;
         let lesson = lesson(&settings)?;
         note(&format!(
             "{} samples for target {}, {} a step",
@@ -46,10 +46,10 @@ impl TrainPredictor {
         ));
         let weights = |path: &_| Ok(PredictorModel::load(path)?.parameters);
         let (mut keeper, state) = self.run.begin(&settings, spec.card(), &network, weights)?;
-        let optimizer = settings.optimizer.clone();
+        let optimizer = settings.run.optimizer.clone();
         let most_tokens = lesson.batches.samples_per_batch() * settings.target.context();
-        let mut trainer = settings.device.trainer(network, optimizer, state, most_tokens)?;
-        learn(&mut *trainer, &lesson, &settings.pace(), &mut keeper)?;
+        let mut trainer = settings.run.device.trainer(network, optimizer, state, most_tokens)?;
+        learn(&mut *trainer, &lesson, &settings.run, &mut keeper)?;
         Ok(())
     }
 }
@@ -57,17 +57,17 @@ impl TrainPredictor {
 fn lesson(settings: &PredictorSettings) -> anyhow::Result<PredictorLesson> {
     let spec = settings.spec().or_bad_input()?;
     let validation = settings.validation.iter().map(|path| (path.as_path(), Rules::Chess));
-    let held_out = HeldOut::read(settings.puzzles.as_ref(), validation)?;
+    let held_out = HeldOut::read(settings.run.puzzles.as_ref(), validation)?;
     let mut sets = Vec::new();
     for source in &settings.data {
         let set = samples(&source.path, settings.target, &held_out)?;
         let weight = source.weight.unwrap_or(set.len() as f32);
         sets.push((set, weight));
     }
-    let batches = PredictorBatches::new(sets, settings.samples, spec.bins, settings.seed)
+    let batches = PredictorBatches::new(sets, settings.samples, spec.bins, settings.run.seed)
         .ok_or_else(|| BadInput::new("no data to train on: the settings need [[data]]"))?;
     let HeldOut { validation, puzzles, .. } = held_out;
-    let validation_positions = settings.validation_positions;
+    let validation_positions = settings.run.validation_positions;
     Ok(PredictorLesson { spec, batches, validation, validation_positions, puzzles })
 }
 
@@ -78,6 +78,6 @@ fn samples(path: &Path, target: Target, held_out: &HeldOut) -> anyhow::Result<Ar
         let bag = BagSamples::open(path, target, keep);
         return Ok(Arc::new(bag.map_err(|error| BadInput::new(format!("{}: {error}", path.display())))?));
     }
-    let set = annotated::open(path, Rules::Chess, keep, &note)?;
+    let set = annotated::open_game(path, Rules::Chess, keep, &note)?;
     Ok(Arc::new(PositionSamples::new(set, target).or_bad_input()?))
 }

@@ -7,6 +7,7 @@ use crate::{
 };
 use anyhow::Context;
 use clap::Args;
+use mavis_league::wire::toml_fault;
 use mavis_model::{
     ModelError,
     train::{Budget, Card, RunFolder},
@@ -27,7 +28,7 @@ pub(super) struct Run {
     /// Overrides a setting, e.g. --set schedule.peak=1e-3
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// Trains for so many minutes whatever the settings say
+    /// Trains for so many minutes whatever the settings say; a run that goes on gets as many again
     #[arg(long)]
     max_minutes: Option<f64>,
     /// Starts from the weights of this model instead of random ones
@@ -43,9 +44,10 @@ impl Run {
     ) -> anyhow::Result<T> {
         let path = self.config.display();
         let bad_file = |error: toml::de::Error| BadInput::new(format!("{path}: {}", error.message()));
+        let bad_text = |error, text: &str| BadInput::new(format!("{path}: {}", toml_fault(text, &error)));
         let text =
             std::fs::read_to_string(&self.config).with_context(|| path.to_string()).map_err(super::chain)?;
-        let mut table: toml::Table = text.parse().map_err(bad_file)?;
+        let mut table: toml::Table = text.parse().map_err(|error| bad_text(error, &text))?;
         for line in &self.overrides {
             super::lay_over(&mut table, line)?;
         }
@@ -65,8 +67,8 @@ impl Run {
         network: &TransformerConfig,
         weights: impl FnOnce(&Path) -> Result<Vec<f32>, ModelError>,
     ) -> anyhow::Result<(RunFolder, TrainState)> {
-        let folder = RunFolder::open(&self.out, settings, card, stop::flag(), Box::new(show))?;
-        let state = match (folder.resume()?, &self.from) {
+        let folder = RunFolder::open(&self.out, card, stop::flag(), Box::new(show))?;
+        let state = match (folder.resume(network)?, &self.from) {
             (Some(state), _) => {
                 note(&format!("going on from step {}", state.step));
                 state
@@ -74,6 +76,7 @@ impl Run {
             (None, Some(path)) => TrainState::new(weights(path).or_bad_input()?),
             (None, None) => TrainState::new(initial_parameters(network)?),
         };
+        folder.keep_settings(settings)?;
         Ok((folder, state))
     }
 }
