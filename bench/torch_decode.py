@@ -3,7 +3,7 @@
 `mavis bench model --torch python3` runs it in the same run as its own numbers; by hand:
 `python bench/torch_decode.py --width 256 --layers 8 --heads 8 --ff 704 --vocab 2304`.
 A pass over SEQUENCES x LENGTH tokens with logits at the last of each, then one stream written token by token after LENGTH tokens.
-Times are medians. On CUDA weights are bf16, on the processor f32.
+Times are medians. Weights and activations are of `--dtype`, by default bf16 on CUDA and f32 on the processor.
 """
 
 import argparse
@@ -89,12 +89,14 @@ def main():
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"))
     parser.add_argument("--qk-norm", action="store_true")
     o = parser.parse_args()
     if o.threads:
         torch.set_num_threads(o.threads)
     torch.manual_seed(1)
-    dtype = torch.bfloat16 if o.device == "cuda" else torch.float32
+    name = o.dtype or ("bfloat16" if o.device == "cuda" else "float32")
+    dtype = getattr(torch, name)
     network = Network(o, o.device, dtype)
     ids = torch.randint(0, o.vocab, (o.sequences, o.length), device=o.device)
     n_written = 64
@@ -111,6 +113,7 @@ def main():
         stream = median(write, o.seconds, o.device)
     measured = {
         "version": torch.__version__,
+        "dtype": name,
         "threads": torch.get_num_threads(),
         "prompt_tokens_per_second": o.sequences * o.length / prompt,
         "sequential_tokens_per_second": n_written / stream,

@@ -76,6 +76,8 @@ fn the_bench_prints_numbers_with_the_machine() {
     let measured: serde_json::Value = serde_json::from_str(&mavis.stdout(line)).unwrap();
     assert!(measured["exact"]["prompt_tokens_per_second"].as_f64().unwrap() > 0.0);
     assert!(measured["int8"]["sequential_tokens_per_second"].as_f64().unwrap() > 0.0);
+    assert!(measured["bf16"]["sequential_tokens_per_second"].as_f64().unwrap() > 0.0);
+    assert_eq!(measured["bf16_agreement"]["n_positions"], 4);
     assert_eq!(measured["int8_agreement"]["n_positions"], 4);
     assert!(measured["threads"].as_u64().unwrap() > 0);
 }

@@ -169,6 +169,8 @@ pub struct Agreement {
     pub same_best: f64,
     /// Mean absolute difference of the mean values of moves both list.
     pub value_difference: f64,
+    /// The largest such difference.
+    pub largest_difference: f64,
     /// Answers of the second way that are no sentence of the language.
     pub n_broken: usize,
 }
@@ -201,13 +203,17 @@ pub fn fan_out_against_chain(
     Ok(tally.agreement())
 }
 
-/// A model in 8 bits against the same one as it is, with legal moves given.
+/// A model in fewer bits against the same one as it is, on the processor and with legal moves given.
 ///
 /// # Errors
 /// When the network fails.
-pub fn int8_against_exact(model: &MavModel, positions: &[Position]) -> Result<Agreement, ModelError> {
+pub fn against_exact(
+    model: &MavModel,
+    precision: Precision,
+    positions: &[Position],
+) -> Result<Agreement, ModelError> {
     let mut exact = MavDecoder::cpu(model, Precision::Exact)?;
-    let mut int8 = MavDecoder::cpu(model, Precision::Int8)?;
+    let mut rounded = MavDecoder::cpu(model, precision)?;
     let mut tally = Tally::default();
     for chunk in positions.chunks(16) {
         let moves: Vec<Vec<Move>> =
@@ -215,7 +221,7 @@ pub fn int8_against_exact(model: &MavModel, positions: &[Position]) -> Result<Ag
         let asked: Vec<(&Position, &[Move])> =
             chunk.iter().zip(&moves).map(|(position, moves)| (position, moves.as_slice())).collect();
         let one = fan_out::values_of_known_moves(exact.network(), model.full_input, &asked)?;
-        let other = fan_out::values_of_known_moves(int8.network(), model.full_input, &asked)?;
+        let other = fan_out::values_of_known_moves(rounded.network(), model.full_input, &asked)?;
         for ((one, other), moves) in one.iter().zip(&other).zip(&moves) {
             let means = |values: &[mavis_lang::Distribution]| -> Values {
                 moves.iter().zip(values).map(|(mv, values)| (*mv, values.mean())).collect()
@@ -233,6 +239,7 @@ struct Tally {
     n_same_best: usize,
     n_broken: usize,
     difference: f64,
+    largest: f64,
     n_values: usize,
 }
 
@@ -248,7 +255,9 @@ impl Tally {
         self.n_same_best += usize::from(best(one) == best(other));
         for (mv, value) in one {
             if let Some((_, same)) = other.iter().find(|(known, _)| known == mv) {
-                self.difference += f64::from((value - same).abs());
+                let difference = f64::from((value - same).abs());
+                self.difference += difference;
+                self.largest = self.largest.max(difference);
                 self.n_values += 1;
             }
         }
@@ -261,6 +270,7 @@ impl Tally {
             same_set: share(self.n_same_set),
             same_best: share(self.n_same_best),
             value_difference: self.difference / self.n_values.max(1) as f64,
+            largest_difference: self.largest,
             n_broken: self.n_broken,
         }
     }

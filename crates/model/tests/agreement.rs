@@ -1,4 +1,4 @@
-//! A trained network answers alike all at once and token by token, and in 8 bits almost as exactly.
+//! A trained network answers alike all at once and token by token, and in fewer bits almost as exactly.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
@@ -11,7 +11,7 @@ use mavis_model::{
     MavModel, Preset,
     decode::MavDecoder,
     loader::Batches as _,
-    measure::{fan_out_against_chain, int8_against_exact},
+    measure::{against_exact, fan_out_against_chain},
     mixture::{BatchSettings, ExampleSettings, Mixture, MixtureSettings},
     pack::Packed,
 };
@@ -87,7 +87,7 @@ fn train() -> MavModel {
 
 #[test]
 #[ignore = "trains for some minutes"]
-fn all_at_once_token_by_token_and_in_8_bits() {
+fn all_at_once_token_by_token_and_in_fewer_bits() {
     // A model once trained may be kept, since the training is the same every time.
     let kept = std::env::var_os("MAVIS_AGREEMENT_MODEL").map(PathBuf::from);
     let model = match &kept {
@@ -104,11 +104,15 @@ fn all_at_once_token_by_token_and_in_8_bits() {
     positions.retain(|position| !known.contains(&position.key()));
     positions.truncate(400);
     assert_eq!(positions.len(), 400);
-    let int8 = int8_against_exact(&model, &positions).unwrap();
-    assert!(int8.same_best >= 0.98 && int8.value_difference < 0.01, "{int8:?}");
-    eprintln!("int8 and exact: {int8:?}");
-    let mut decoder = MavDecoder::cpu(&model, Precision::Exact).unwrap();
-    let both = fan_out_against_chain(&mut decoder, &positions).unwrap();
-    eprintln!("all at once and token by token: {both:?}");
-    assert!(both.same_set >= 0.98 && both.same_best >= 0.95 && both.value_difference <= 0.02, "{both:?}");
+    for (precision, most) in [(Precision::Bf16, 0.002), (Precision::Int8, 0.01)] {
+        let near = against_exact(&model, precision, &positions).unwrap();
+        eprintln!("{precision} and exact: {near:?}");
+        assert!(near.same_best >= 0.98 && near.value_difference < most, "{precision}: {near:?}");
+    }
+    for precision in [Precision::Exact, Precision::Bf16] {
+        let mut decoder = MavDecoder::cpu(&model, precision).unwrap();
+        let both = fan_out_against_chain(&mut decoder, &positions).unwrap();
+        eprintln!("all at once and token by token, {precision}: {both:?}");
+        assert!(both.same_set >= 0.98 && both.same_best >= 0.95 && both.value_difference <= 0.02, "{both:?}");
+    }
 }

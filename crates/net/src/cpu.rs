@@ -25,6 +25,7 @@ mod rotary;
 pub(crate) mod scalar;
 mod session;
 mod swiglu;
+mod tile512;
 mod trainer;
 pub(crate) mod update;
 

@@ -1,6 +1,8 @@
 //! The inference face: sessions that keep the keys and values of a prefix.
 
+use std::fmt;
 use std::ops::Range;
+use std::str::FromStr;
 
 use crate::batch::Batch;
 use crate::config::TransformerConfig;
@@ -56,15 +58,48 @@ pub trait Decoder: Send {
     fn logits(&mut self, batch: &Batch, want: &Want) -> Result<Logits, NetError>;
 }
 
-/// How a decoder stores matrices.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+/// In which numbers a decoder on the processor stores and multiplies matrices; on a GPU both are bf16. Sums are f32 everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// As given; what is exact in fewer bits may be kept in fewer.
-    #[default]
     Exact,
-    /// Whole numbers of 8 bits with a factor for each output row: faster where memory is the limit, and slightly off.
+    /// Matrices in bf16, as those of small checkpoints are. Where the processor multiplies such numbers (AVX-512 with bf16), activations are
+    /// rounded to them too; elsewhere products are exact.
+    #[default]
+    Bf16,
+    /// Matrices in whole numbers of 8 bits with a factor for each output row, and where the processor multiplies such numbers (AVX-512 with VNNI)
+    /// activations too, with a factor for each row: fastest, and slightly off. The head is as in bf16.
     Int8,
+}
+
+/// A text that names no precision.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown precision '{0}' (known: exact bf16 int8)")]
+pub struct UnknownPrecision(String);
+
+impl Precision {
+    /// Every one, the most exact first.
+    pub const ALL: [Self; 3] = [Self::Exact, Self::Bf16, Self::Int8];
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Exact => "exact",
+            Self::Bf16 => "bf16",
+            Self::Int8 => "int8",
+        })
+    }
+}
+
+impl FromStr for Precision {
+    type Err = UnknownPrecision;
+
+    fn from_str(text: &str) -> Result<Self, UnknownPrecision> {
+        let named = Self::ALL.into_iter().find(|precision| precision.to_string() == text);
+        named.ok_or_else(|| UnknownPrecision(text.to_owned()))
+    }
 }
 
 /// Name of an open session.
@@ -127,5 +162,19 @@ impl Logits {
     /// Logits of the row asked for in that place.
     pub fn row(&self, row_idx: usize) -> &[f32] {
         &self.values[row_idx * self.n_columns..(row_idx + 1) * self.n_columns]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn precisions_come_back_and_others_are_refused() {
+        for precision in Precision::ALL {
+            assert_eq!(precision.to_string().parse(), Ok(precision));
+        }
+        let error = "int4".parse::<Precision>().unwrap_err();
+        assert_eq!(error.to_string(), "unknown precision 'int4' (known: exact bf16 int8)");
     }
 }

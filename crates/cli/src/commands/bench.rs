@@ -15,7 +15,7 @@ use mavis_lang::vocabulary;
 use mavis_model::{
     MavModel, Preset,
     decode::MavDecoder,
-    measure::{Agreement, PROMPT_PASS, Speed, fan_out_against_chain, int8_against_exact, speed},
+    measure::{Agreement, PROMPT_PASS, Speed, against_exact, fan_out_against_chain, speed},
 };
 use mavis_net::{Device, Precision, initial_parameters};
 use peer::Peer;
@@ -36,7 +36,7 @@ enum What {
     Data(data::BenchData),
 }
 
-/// Measures decoding: prompts, token by token, and all moves at once, with exact weights and, on the processor, in 8 bits.
+/// Measures decoding: prompts, token by token, and all moves at once; on the processor exactly, in bf16 and in 8 bits.
 ///
 /// On a GPU training is measured too. Example: mavis bench model --preset 9m --torch python3
 #[derive(Args)]
@@ -76,11 +76,16 @@ struct Measured {
     device: String,
     network: String,
     position: String,
-    /// f32 on the processor, bf16 on a GPU.
-    exact: Speed,
+    /// On the processor.
+    exact: Option<Speed>,
+    /// What players compute in unless told otherwise.
+    bf16: Speed,
+    /// On the processor.
     int8: Option<Speed>,
-    torch: Option<Peer>,
+    /// In f32 and in bf16 on the processor, in bf16 on a GPU.
+    torch: Vec<Peer>,
     gpu: Option<Gpu>,
+    bf16_agreement: Option<Agreement>,
     int8_agreement: Option<Agreement>,
     fan_out_agreement: Option<Agreement>,
 }
@@ -107,21 +112,27 @@ impl BenchModel {
         let device = self.device.parse::<Device>().or_bad_input()?.resolved().or_bad_input()?;
         let on_cpu = device == Device::Cpu;
         let position = middle_game(rules);
-        let mut decoder = MavDecoder::open(&model, Precision::Exact, device)?;
-        let exact = speed(&mut decoder, &position, time)?;
-        let int8 = match on_cpu {
-            true => Some(speed(&mut MavDecoder::cpu(&model, Precision::Int8)?, &position, time)?),
-            false => None,
+        let other = |precision: Precision| match on_cpu {
+            true => speed(&mut MavDecoder::cpu(&model, precision)?, &position, time).map(Some),
+            false => Ok(None),
         };
+        let exact = other(Precision::Exact)?;
+        let mut decoder = MavDecoder::open(&model, Precision::Bf16, device)?;
+        let bf16 = speed(&mut decoder, &position, time)?;
         // Right after ours, so that both see the same machine.
-        let python = self.torch.as_deref();
-        let torch =
-            python.map(|python| Peer::measure(python, &model.config, device, self.seconds)).transpose()?;
+        let types: &[&str] = if on_cpu { &["float32", "bfloat16"] } else { &["bfloat16"] };
+        let torch = self.torch.iter().flat_map(|python| {
+            types.iter().map(|kind| Peer::measure(python, &model.config, (device, kind), self.seconds))
+        });
+        let torch = torch.collect::<anyhow::Result<Vec<_>>>()?;
+        let int8 = other(Precision::Int8)?;
         let gpu = if on_cpu { None } else { Some(Gpu::measure(&model.config)?) };
         // Of random weights nothing can be said but how fast they are.
         let positions = self.model.as_ref().map(|_| random_positions(rules, self.positions, self.seed));
         let on_cpu = positions.as_ref().filter(|_| on_cpu);
-        let int8_agreement = on_cpu.map(|some| int8_against_exact(&model, some)).transpose()?;
+        let agreement =
+            |precision: Precision| on_cpu.map(|some| against_exact(&model, precision, some)).transpose();
+        let (bf16_agreement, int8_agreement) = (agreement(Precision::Bf16)?, agreement(Precision::Int8)?);
         let fan_out_agreement =
             positions.as_ref().map(|some| fan_out_against_chain(&mut decoder, some)).transpose()?;
         let measured = Measured {
@@ -131,9 +142,11 @@ impl BenchModel {
             network,
             position: position.to_string(),
             exact,
+            bf16,
             int8,
             torch,
             gpu,
+            bf16_agreement,
             int8_agreement,
             fan_out_agreement,
         };
@@ -147,20 +160,17 @@ const STREAM: &str = "token by token, one stream, tokens/s";
 impl Measured {
     fn text(&self) -> String {
         let (sequences, length) = PROMPT_PASS;
-        let exact_name = if self.int8.is_some() { "exact" } else { "bf16" };
+        let columns =
+            [("exact", self.exact.as_ref()), ("bf16", Some(&self.bf16)), ("int8", self.int8.as_ref())];
+        let speeds: Vec<(&str, &Speed)> =
+            columns.into_iter().filter_map(|(name, speed)| Some((name, speed?))).collect();
+        let names: String = speeds.iter().map(|(name, _)| format!(" {name:>12}")).collect();
         let mut text = format!(
-            "{}, {} threads, on {}\n{}\n{} ({} moves)\n\n{:<44} {exact_name:>12}{}\n",
-            self.machine,
-            self.threads,
-            self.device,
-            self.network,
-            self.position,
-            self.exact.n_moves,
-            "",
-            self.int8.as_ref().map_or(String::new(), |_| format!(" {:>12}", "int8")),
+            "{}, {} threads, on {}\n{}\n{} ({} moves)\n\n{:<44}{names}\n",
+            self.machine, self.threads, self.device, self.network, self.position, self.bf16.n_moves, "",
         );
         let mut row = |name: &str, value: &dyn Fn(&Speed) -> f64, digits: usize| {
-            let cells = std::iter::once(&self.exact).chain(&self.int8).map(value);
+            let cells = speeds.iter().map(|(_, speed)| value(speed));
             let cells: String = cells.map(|cell| format!(" {cell:>12.digits$}")).collect();
             text.push_str(&format!("{name:<44}{cells}\n"));
         };
@@ -178,28 +188,36 @@ impl Measured {
             &|speed| speed.batch_evaluations_per_second / speed.batch_sequential_per_second,
             2,
         );
-        if let Some(torch) = &self.torch {
-            text.push_str(&format!("{}, the same shape:\n", torch.name()));
-            let ours = &self.exact;
-            for (name, ours, theirs) in [
-                (prompt.as_str(), ours.prompt_tokens_per_second, torch.prompt_tokens_per_second),
-                (STREAM, ours.sequential_tokens_per_second, torch.sequential_tokens_per_second),
-            ] {
-                text.push_str(&format!("{name:<44} {theirs:>12.0}  ours {:.2} x\n", ours / theirs));
+        for torch in &self.torch {
+            text.push_str(&format!("{}, the same shape, and ours beside it:\n", torch.name()));
+            let stream = (STREAM, torch.sequential_tokens_per_second);
+            for (name, theirs) in [(prompt.as_str(), torch.prompt_tokens_per_second), stream] {
+                let ratio = |(kind, ours): &(&str, &Speed)| {
+                    let ours = if name == STREAM {
+                        ours.sequential_tokens_per_second
+                    } else {
+                        ours.prompt_tokens_per_second
+                    };
+                    format!("  {kind} {:.2} x", ours / theirs)
+                };
+                let ratios: String = speeds.iter().map(ratio).collect();
+                text.push_str(&format!("{name:<44} {theirs:>12.0}{ratios}\n"));
             }
         }
         text.extend(self.gpu.iter().map(Gpu::text));
         for (name, agreement) in [
+            ("bf16 and exact", &self.bf16_agreement),
             ("int8 and exact", &self.int8_agreement),
             ("all at once and token by token", &self.fan_out_agreement),
         ] {
             if let Some(agreement) = agreement {
                 text.push_str(&format!(
-                    "{name}, {} positions: same set {:.3}, same best move {:.3}, values differ by {:.4}, {} broken answers\n",
+                    "{name}, {} positions: same set {:.3}, same best move {:.3}, values differ by {:.5} and at most {:.4}, {} broken answers\n",
                     agreement.n_positions,
                     agreement.same_set,
                     agreement.same_best,
                     agreement.value_difference,
+                    agreement.largest_difference,
                     agreement.n_broken
                 ));
             }

@@ -44,23 +44,21 @@ struct Scratch {
 }
 
 impl CachedAttention<'_> {
-    /// Writes the new keys and values of a layer into the sessions and attends: `qkv` `[n, 3 d]` to `out` `[n, d]`; `memory` is
-    /// for the outputs by piece.
+    /// Writes the new keys and values of a layer into the sessions and attends: `qkv` `[n, 3 d]` to `out`, cut in [`Pieces`].
     pub(crate) fn forward(
         &self,
-        out: &mut [f32],
+        out: &mut Vec<f32>,
         sessions: &mut [Session],
         layer_idx: usize,
         qkv: &[f32],
-        memory: &mut Vec<f32>,
     ) {
         let (n_heads, head_dim) = (self.config.n_heads, self.config.head_dim());
         let cut = Pieces { batch: self.batch, n_heads, head_dim };
-        memory.resize(self.batch.len() * self.config.d_model, 0.0);
+        out.resize(self.batch.len() * self.config.d_model, 0.0);
         let lengths: Vec<usize> = sessions.iter().map(Session::len).collect();
         let caches = sessions.iter_mut().flat_map(|session| session.layer(layer_idx));
         let pieces: Vec<Piece<'_>> = caches
-            .zip(cut.cut(memory, head_dim))
+            .zip(cut.cut(out, head_dim))
             .enumerate()
             .map(|(piece, (cache, out))| {
                 let (range, head_idx) = cut.place(piece);
@@ -75,7 +73,6 @@ impl CachedAttention<'_> {
                 .into_par_iter()
                 .for_each_init(Scratch::default, |scratch, piece| self.piece(piece, qkv, scratch));
         }
-        cut.join(out, memory, 1);
     }
 
     fn piece(&self, piece: Piece<'_>, qkv: &[f32], scratch: &mut Scratch) {

@@ -10,6 +10,9 @@ use crate::config::TransformerConfig;
 use crate::decoder::{Decoder, Logits, Precision, SessionId, Want};
 use crate::error::NetError;
 
+/// Passes of so few tokens stay on the thread that asks.
+const FEW_TOKENS: usize = 6;
+
 /// A transformer with fixed parameters on CPU.
 pub struct CpuDecoder {
     inference: Inference,
@@ -80,11 +83,17 @@ impl CpuDecoder {
         for (sequence_idx, session) in sessions.iter_mut().enumerate() {
             session.reserve(session.len() + batch.sequence(sequence_idx).len());
         }
-        self.inference.trunk(batch, &self.rotary, sessions, &mut self.memory);
+        let Self { inference, rotary, memory, .. } = self;
+        let pass = |sessions: &mut [Session]| {
+            inference.trunk(batch, &want.rows, rotary, sessions, memory);
+            inference.head(columns, memory)
+        };
+        // Inside the pool the threads hand pieces to each other without waking the one that asks.
+        let logits = if batch.len() > FEW_TOKENS { rayon::scope(|_| pass(sessions)) } else { pass(sessions) };
         for (sequence_idx, session) in sessions.iter_mut().enumerate() {
             session.set_len(session.len() + batch.sequence(sequence_idx).len());
         }
-        Ok(self.inference.head(&want.rows, columns, &mut self.memory))
+        Ok(logits)
     }
 }
 

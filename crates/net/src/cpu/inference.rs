@@ -9,6 +9,7 @@ use super::cached_attention::CachedAttention;
 use super::forward::{add_positions, embed};
 use super::norm::Norm;
 use super::packed::{Out, Packed, PackedScratch};
+use super::pieces::{PiecePlace, Pieces};
 use super::rotary::Rotary;
 use super::session::Session;
 use super::swiglu;
@@ -48,9 +49,13 @@ struct InferenceLayer {
 pub(crate) struct Memory {
     /// Residual stream, `[n, d]`.
     stream: Vec<f32>,
+    /// `[n, 3 d]`.
     qkv: Vec<f32>,
-    attended: Vec<f32>,
+    /// What attention makes of the rows, by sequence and head.
     pieces: Vec<f32>,
+    /// Where each row lies in the pieces, `[n]`.
+    places: Vec<PiecePlace>,
+    /// The stream of the wanted rows after the last block, `[n_wanted, d]`.
     picked: Vec<f32>,
 }
 
@@ -82,9 +87,12 @@ impl Inference {
         let offsets = TransformerOffsets::new(&config, &layout)?;
         let (d, ff, vocab, norm) = (config.d_model, config.d_ff, config.vocab, config.norm_len());
         let vector = |offset: usize, len: usize| parameters[offset..offset + len].to_vec();
-        let matrix = |offset: usize, outputs: usize, inputs: usize| {
+        let packed = |offset: usize, outputs: usize, inputs: usize, precision: Precision| {
             Packed::new(&parameters[offset..offset + outputs * inputs], inputs, outputs, precision)
         };
+        let matrix = |offset: usize, outputs, inputs| packed(offset, outputs, inputs, precision);
+        // Nothing comes after the head to even out its errors, and few rows pass through it: 8 bits would save little there and cost most.
+        let head_precision = if precision == Precision::Int8 { Precision::Bf16 } else { precision };
         let layers = offsets.layers.iter().map(|layer| InferenceLayer {
             attention_norm: vector(layer.attention_norm, norm),
             qkv: matrix(layer.qkv, 3 * d, d),
@@ -105,7 +113,7 @@ impl Inference {
                 .zip(config.variant.learned_positions)
                 .map(|(offset, rows)| vector(offset, rows * d)),
             norm: vector(offsets.norm, norm),
-            head: matrix(offsets.head, config.n_outputs(), d),
+            head: packed(offsets.head, config.n_outputs(), d, head_precision),
             config,
         })
     }
@@ -126,54 +134,76 @@ impl Inference {
         self.layers.iter().map(layer).sum::<usize>() + self.head.n_bytes()
     }
 
-    /// Runs all blocks; the residual stream stays in `memory`, keys and values go to the sessions.
+    /// Runs all blocks; keys and values go to the sessions, and what the last block makes of the wanted rows stays in `memory`.
+    ///
+    /// Of the last block only keys and values are needed for all rows: what follows its attention is computed for the wanted ones.
     pub(crate) fn trunk(
         &self,
         batch: &Batch,
+        wanted: &[u32],
         rotary: &Rotary,
         sessions: &mut [Session],
         memory: &mut Memory,
     ) {
         let (n, d) = (batch.len(), self.config.d_model);
-        memory.stream.resize(n * d, 0.0);
-        memory.qkv.resize(n * 3 * d, 0.0);
-        memory.attended.resize(n * d, 0.0);
-        embed(&mut memory.stream, &self.embedding, &batch.tokens);
+        let Memory { stream, qkv, pieces, picked, places } = memory;
+        stream.resize(n * d, 0.0);
+        qkv.resize(n * 3 * d, 0.0);
+        picked.clear();
+        embed(stream, &self.embedding, &batch.tokens);
         if let Some(table) = &self.positions {
-            add_positions(&mut memory.stream, table, &batch.positions);
+            add_positions(stream, table, &batch.positions);
         }
+        let cut = Pieces { batch, n_heads: self.config.n_heads, head_dim: self.config.head_dim() };
+        places.clear();
+        places.extend((0..batch.n_sequences()).flat_map(|sequence_idx| cut.places(sequence_idx)));
         let rows = block_rows(n);
         for (layer_idx, layer) in self.layers.iter().enumerate() {
-            let qkv = memory.qkv.par_chunks_mut(rows * 3 * d).zip(memory.stream.par_chunks_mut(rows * d));
-            each(n, qkv, |(qkv, stream)| self.project(layer, qkv, stream));
+            if layer_idx == 0 {
+                let blocks = qkv.par_chunks_mut(rows * 3 * d).zip(stream.par_chunks_mut(rows * d));
+                each(n, blocks, |(qkv, stream)| self.project(layer, qkv, stream));
+            }
             let gains = layer.qk_gains.as_ref().map(|(q, k)| (q.as_slice(), k.as_slice()));
             let attention = CachedAttention { config: &self.config, batch, rotary, gains };
-            attention.forward(&mut memory.attended, sessions, layer_idx, &memory.qkv, &mut memory.pieces);
-            let stream = memory.stream.par_chunks_mut(rows * d).zip(memory.attended.par_chunks(rows * d));
-            each(n, stream, |(stream, attended)| self.advance(layer, stream, attended));
+            attention.forward(pieces, sessions, layer_idx, qkv);
+            let attended = |rows: &[PiecePlace], out: &mut Vec<f32>| cut.rows(rows, pieces, out);
+            if let Some(next) = self.layers.get(layer_idx + 1) {
+                let blocks = qkv.par_chunks_mut(rows * 3 * d).zip(stream.par_chunks_mut(rows * d));
+                each(n, blocks.zip(places.par_chunks(rows)), |((qkv, stream), places)| {
+                    self.advance(layer, stream, |out| attended(places, out));
+                    self.project(next, qkv, stream);
+                });
+            } else {
+                for row in wanted {
+                    picked.extend_from_slice(&stream[*row as usize * d..][..d]);
+                }
+                let rows = block_rows(wanted.len());
+                let blocks = picked.par_chunks_mut(rows * d).zip(wanted.par_chunks(rows));
+                each(wanted.len(), blocks, |(stream, wanted)| {
+                    let places: Vec<PiecePlace> = wanted.iter().map(|row| places[*row as usize]).collect();
+                    self.advance(layer, stream, |out| attended(&places, out));
+                });
+            }
         }
     }
 
-    /// Logits of some rows of the stream that [`trunk`](Self::trunk) left.
-    pub(crate) fn head(&self, rows: &[u32], columns: Range<usize>, memory: &mut Memory) -> Logits {
+    /// Logits of the wanted rows that [`trunk`](Self::trunk) left.
+    pub(crate) fn head(&self, columns: Range<usize>, memory: &mut Memory) -> Logits {
         let d = self.config.d_model;
-        memory.picked.resize(rows.len() * d, 0.0);
-        for (row, out) in rows.iter().zip(memory.picked.chunks_exact_mut(d)) {
-            let stream = &memory.stream[*row as usize * d..(*row as usize + 1) * d];
-            Norm::new(&self.config, &self.norm).row(out, stream);
-        }
-        if rows.is_empty() || columns.is_empty() {
+        let n = memory.picked.len() / d;
+        if n == 0 || columns.is_empty() {
             return Logits { values: Vec::new(), n_columns: columns.len() };
         }
         // Panels begin at multiples of 16; what lies before the range is cut off again.
         let first = columns.start / 16 * 16;
         let width = columns.end - first;
-        let mut values = vec![0.0; rows.len() * width];
-        let block = block_rows(rows.len());
-        let blocks = values.par_chunks_mut(block * width).zip(memory.picked.par_chunks(block * d));
-        each(rows.len(), blocks, |(data, picked)| {
+        let mut values = vec![0.0; n * width];
+        let block = block_rows(n);
+        let blocks = values.par_chunks_mut(block * width).zip(memory.picked.par_chunks_mut(block * d));
+        each(n, blocks, |(data, picked)| {
             with_memory(|own| {
-                self.head.forward(picked, Out { data, first, width, add: false }, &mut own.packed)
+                self.normed(&mut own.normed, picked, &self.norm);
+                self.head.forward(&own.normed, Out { data, first, width, add: false }, &mut own.packed);
             });
         });
         if width > columns.len() {
@@ -192,13 +222,14 @@ impl Inference {
         });
     }
 
-    /// Everything after attention of a block of rows.
-    fn advance(&self, layer: &InferenceLayer, stream: &mut [f32], attended: &[f32]) {
+    /// Everything after attention of a block of rows; `attended` fetches what attention made of them.
+    fn advance(&self, layer: &InferenceLayer, stream: &mut [f32], attended: impl FnOnce(&mut Vec<f32>)) {
         let (d, ff) = (self.config.d_model, self.config.d_ff);
         let n = stream.len() / d;
         with_memory(|own| {
+            attended(&mut own.normed);
             let out = Out { data: stream, first: 0, width: d, add: true };
-            layer.output.forward(attended, out, &mut own.packed);
+            layer.output.forward(&own.normed, out, &mut own.packed);
             self.normed(&mut own.normed, stream, &layer.mlp_norm);
             own.gate_up.resize(n * 2 * ff, 0.0);
             own.hidden.resize(n * ff, 0.0);

@@ -15,10 +15,37 @@ pub(crate) struct Pieces<'a> {
     pub(crate) head_dim: usize,
 }
 
+/// Where a row lies in a buffer of pieces.
+#[derive(Clone, Copy)]
+pub(crate) struct PiecePlace {
+    /// Its first head.
+    first: usize,
+    /// From one head to the next.
+    stride: usize,
+}
+
 impl Pieces<'_> {
     /// Token range and head of a piece.
     pub(crate) fn place(&self, piece: usize) -> (std::ops::Range<usize>, usize) {
         (self.batch.sequence(piece / self.n_heads), piece % self.n_heads)
+    }
+
+    /// Where the rows of a sequence lie in a buffer with `head_dim` values a token and head.
+    pub(crate) fn places(&self, sequence_idx: usize) -> impl Iterator<Item = PiecePlace> {
+        let range = self.batch.sequence(sequence_idx);
+        let (stride, n_heads, head_dim) = (range.len() * self.head_dim, self.n_heads, self.head_dim);
+        let start = range.start * n_heads;
+        (0..range.len()).map(move |i| PiecePlace { first: (start + i) * head_dim, stride })
+    }
+
+    /// Some rows of such a buffer, heads side by side: `[places, n_heads, head_dim]`.
+    pub(crate) fn rows(&self, places: &[PiecePlace], pieces: &[f32], out: &mut Vec<f32>) {
+        out.clear();
+        for place in places {
+            for h in 0..self.n_heads {
+                out.extend_from_slice(&pieces[place.first + h * place.stride..][..self.head_dim]);
+            }
+        }
     }
 
     /// Cuts a buffer with `width` values a token and head.

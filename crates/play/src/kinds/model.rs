@@ -26,7 +26,10 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) {
     let model_keys = || {
         vec![
             Key::new("model", "a model file (default the bundled one)"),
-            Key::new("int8", "true keeps weights in 8 bits: faster on some machines, slightly off"),
+            Key::new(
+                "precision",
+                "numbers of the processor: bf16, exact (slower) or int8 (faster, slightly off) (default bf16)",
+            ),
             Key::new("device", "cpu, cuda, or auto for a GPU where there is one (default cpu)"),
         ]
     };
@@ -94,8 +97,7 @@ fn evaluator(
     world: WorldModel,
 ) -> Result<Arc<dyn Evaluator>, BuildError> {
     let path = options.value::<String>("model")?;
-    let int8 = options.value::<bool>("int8")?.unwrap_or(false);
-    let precision = if int8 { Precision::Int8 } else { Precision::Exact };
+    let precision = options.value::<Precision>("precision")?.unwrap_or_default();
     let device = options.value::<Device>("device")?.unwrap_or_default();
     let name = path.clone().unwrap_or_else(|| "bundled model".to_owned());
     let load = || -> Result<Arc<dyn Evaluator>, String> {
@@ -109,6 +111,6 @@ fn evaluator(
         Ok(Arc::new(Cache::new(embedded, REMEMBERED)))
     };
     shared
-        .find_or_load(&format!("{name} {world} {int8} {device}"), load)
+        .find_or_load(&format!("{name} {world} {precision} {device}"), load)
         .map_err(|reason| BuildError::Unavailable { player: options.kind().to_owned(), reason })
 }

@@ -61,7 +61,7 @@ fn build(
     };
     let model = PredictorModel::load(Path::new(&file)).map_err(|error| unavailable(error.to_string()))?;
     let network = device
-        .decoder(&model.config, &model.parameters, Precision::Exact)
+        .decoder(&model.config, &model.parameters, Precision::default())
         .map_err(|error| unavailable(error.to_string()))?;
     let name = format!("predictor-{}", model.spec.target);
     let predictor = Predictor::new(model.spec, network);

@@ -16,17 +16,18 @@ const SCRIPT: &str = include_str!("../../../../../bench/torch_decode.py");
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Peer {
     version: String,
+    dtype: String,
     threads: usize,
     pub(super) prompt_tokens_per_second: f64,
     pub(super) sequential_tokens_per_second: f64,
 }
 
 impl Peer {
-    /// Runs the script with a Python.
+    /// Runs the script with a Python on a device, in numbers of a type of PyTorch.
     pub(super) fn measure(
         python: &str,
         config: &TransformerConfig,
-        device: Device,
+        (device, dtype): (Device, &str),
         seconds: f64,
     ) -> anyhow::Result<Self> {
         let (sequences, length) = PROMPT_PASS;
@@ -44,7 +45,7 @@ impl Peer {
         ] {
             command.args([name, &value.to_string()]);
         }
-        command.args(["--seconds", &seconds.to_string(), "--device", &device.to_string()]);
+        command.args(["--seconds", &seconds.to_string(), "--device", &device.to_string(), "--dtype", dtype]);
         command.args(config.qk_norm.then_some("--qk-norm"));
         let cannot = |error: std::io::Error| BadInput::new(format!("--torch {python}: {error}"));
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -64,6 +65,6 @@ impl Peer {
     }
 
     pub(super) fn name(&self) -> String {
-        format!("PyTorch {}, {} threads", self.version, self.threads)
+        format!("PyTorch {}, {}, {} threads", self.version, self.dtype, self.threads)
     }
 }

@@ -250,14 +250,15 @@ fn decoder(player: &str) -> anyhow::Result<MavDecoder> {
         let kind = spec.kind;
         return Err(BadInput::new(format!("'{kind}' has no model to ask (mav, or mav:model=FILE)")).into());
     }
-    let known = ["model", "int8", "device"];
+    let known = ["model", "precision", "device"];
     if let Some(key) = spec.options.keys().find(|key| !known.contains(&key.as_str())) {
         let known = known.join(" ");
         return Err(BadInput::new(format!("option '{key}' says nothing here (known: {known})")).into());
     }
     let option = |key: &str| spec.options.get(key).map(String::as_str);
     let device: Device = option("device").map_or(Ok(Device::default()), str::parse).or_bad_input()?;
-    let precision = if option("int8") == Some("true") { Precision::Int8 } else { Precision::Exact };
+    let precision: Precision =
+        option("precision").map_or(Ok(Precision::default()), str::parse).or_bad_input()?;
     let model = match option("model") {
         Some(path) => read_model(Path::new(path))?,
         None => bundled::model().map_err(|error| anyhow!(error))?,

@@ -37,9 +37,9 @@ pub(super) struct Ask {
     /// Takes the legal moves from the rules, and asks only for their values
     #[arg(long, conflicts_with_all = ["sequential", "track"])]
     by_rules: bool,
-    /// Weights in 8 bits
-    #[arg(long)]
-    int8: bool,
+    /// Numbers of the processor: bf16, exact (slower) or int8 (faster, slightly off)
+    #[arg(long, default_value = "bf16")]
+    precision: String,
     /// Where to compute: cpu, cuda, or auto for a GPU where there is one
     #[arg(long, default_value = "cpu")]
     device: String,
@@ -78,8 +78,8 @@ impl Ask {
         request.validate().or_bad_input()?;
         let device: Device = self.device.parse().or_bad_input()?;
         device.resolved().or_bad_input()?;
+        let precision: Precision = self.precision.parse().or_bad_input()?;
         let model = read_model(&self.model)?;
-        let precision = if self.int8 { Precision::Int8 } else { Precision::Exact };
         let mut decoder = MavDecoder::open(&model, precision, device)?;
         let asked = if self.sequential || self.track.is_some() {
             self.token_by_token(&mut decoder, &request, &position)?
