@@ -52,6 +52,13 @@ fn a_run_is_trained_continued_started_from_and_drawn() {
         assert!(picture.contains(word), "{word}");
     }
     mavis.check_bad("train plot nowhere --out x.svg", "nowhere");
+    mavis.check_bad("train plot one --set chess --out x.svg", "measured on 'chess' (known: annotations)");
+    // A process that was killed in the middle of a line: the line is passed over, and gone when the run goes on.
+    let cut = format!("{}{{\"event\":\"st", read("one/metrics.jsonl"));
+    mavis.write("one/metrics.jsonl", cut);
+    mavis.run("train plot one --out x.svg");
+    mavis.run(&format!("{train} --out one --set budget={{steps=10}}"));
+    assert!(read("one/metrics.jsonl").lines().all(|line| line.starts_with('{') && line.ends_with('}')));
     for (set, part) in [
         ("examples.mirored=1", "mirored"),
         ("colour=red", "unknown field `colour`"),
@@ -63,9 +70,15 @@ fn a_run_is_trained_continued_started_from_and_drawn() {
         mavis.check_bad(&format!("{train} --out three --set {set}"), part);
     }
 
+    let wider = "--set shape=[64,1,1,64]";
+    let other = mavis.output(&format!("{train} --out three --from one/model.safetensors {wider}"));
+    let told = String::from_utf8_lossy(&other.stderr);
+    assert!(told.contains("one/model.safetensors is of another network"), "{told}");
+    assert_eq!(other.status.code(), Some(2));
+
     // A folder of another network is refused, and keeps its own settings.
     let before = read("one/settings.toml");
-    let other = mavis.output(&format!("{train} --out one --set shape=[64,1,1,64]"));
+    let other = mavis.output(&format!("{train} --out one {wider}"));
     let told = String::from_utf8_lossy(&other.stderr);
     assert!(told.contains("one/checkpoint.safetensors is of another network"), "{told}");
     assert_eq!((other.status.code(), read("one/settings.toml")), (Some(1), before));

@@ -1,5 +1,6 @@
 //! Standings for people and programs: tables in a terminal, JSON, and an HTML page with plots.
 
+mod chart;
 mod curves;
 mod html;
 mod json;

@@ -23,10 +23,8 @@ pub enum ModelError {
         /// Why.
         source: std::io::Error,
     },
-    /// A run that goes on with another network.
-    #[error(
-        "{0} is of another network than the settings describe (settings.toml beside it has its own): choose another folder"
-    )]
+    /// Parameters of another network.
+    #[error("{0} is of another network than the settings describe; settings.toml beside it has its own")]
     OtherNetwork(String),
     /// A model that does not say how its input is read.
     #[error("{0} is no model of ours: its notes lack how the input is read")]

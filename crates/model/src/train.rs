@@ -4,7 +4,7 @@ mod folder;
 mod run_settings;
 mod settings;
 
-pub use folder::{Card, RunFolder, vocabulary_hash};
+pub use folder::{Card, RunFolder, refuse_other, vocabulary_hash};
 pub use run_settings::{Budget, Puzzles, RunSettings};
 pub(crate) use run_settings::{laid_over, within};
 pub use settings::{DataSet, SettingsError, TrainSettings, Validation};

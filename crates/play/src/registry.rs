@@ -139,12 +139,15 @@ impl Registry {
             help: "plain MCTS with random rollouts",
             keys: vec![
                 Key::new("sims", "simulations a move (default 1000; a time limit alone lifts it)"),
-                Key::new("c", "exploration constant (default 1.414)"),
+                Key::new("c", "exploration constant, from 0 on (default 1.414)"),
             ],
             open: false,
             build: Box::new(|options, seed| {
-                let sims = options.value("sims")?;
-                Ok(Box::new(RolloutPlayer::new(sims, options.value("c")?, seed)))
+                let (sims, c) = (options.positive("sims")?, options.value::<f32>("c")?);
+                if let Some(bad) = c.filter(|c| !(0.0..f32::INFINITY).contains(c)) {
+                    return Err(BuildError::value("mcts", "c", &bad.to_string()));
+                }
+                Ok(Box::new(RolloutPlayer::new(sims, c, seed)))
             }),
         });
         registry
@@ -237,6 +240,10 @@ mod tests {
         check("zzzzzz", "unknown player 'zzzzzz' (known: random lookahead mcts)");
         check("random:sims=3", "player 'random' has no option 'sims' (it takes none)");
         check("lookahead:7", "bad value '7' for argument of player 'lookahead' (plies, 1 to 3 (default 1))");
+        check(
+            "mcts:c=nan",
+            "bad value 'NaN' for c of player 'mcts' (exploration constant, from 0 on (default 1.414))",
+        );
         check("lookahead:x", "bad value 'x' for argument of player 'lookahead' (plies, 1 to 3 (default 1))");
     }
 }

@@ -120,7 +120,7 @@ impl Info {
         if self.json {
             return answer_json(&facts);
         }
-        let input = if facts.full_input { "full attention (no export)" } else { "causal" };
+        let input = if facts.full_input { "full attention (no export)" } else { "causal attention" };
         answer(&format!(
             "{} parameters after {} steps, {} bytes\n{} layers of width {}, {} heads, feed-forward {}\n\
              {} tokens, head {}, layout of {}\ninput read with {input}\n",

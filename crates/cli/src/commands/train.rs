@@ -65,7 +65,7 @@ impl TrainMav {
             material.mixture.examples_per_batch()
         ));
         let card = MavModel::card(settings.full_input);
-        let weights = |path: &_| Ok(MavModel::load(path)?.parameters);
+        let weights = |path: &_| MavModel::load(path).map(|model| (model.config, model.parameters));
         let (mut keeper, state) = self.run.begin(&settings, card, &network, weights)?;
         let (optimizer, tokens) = (settings.run.optimizer.clone(), settings.batch.tokens);
         let mut trainer = settings.run.device.trainer(network, optimizer, state, tokens)?;

@@ -1,6 +1,6 @@
 //! Ratings that change with training, as SVG text.
 
-use super::plots::{INK, color, drawn, mesh, padded, style, svg, whole};
+use super::chart::{Axes, INK, chart, color, drawn, padded, style, svg, whole};
 use crate::numeric::Estimate;
 use plotters::prelude::*;
 
@@ -28,16 +28,10 @@ pub fn rating_curves(
     let end = points().map(|(x, _)| *x).fold(0.0, f64::max);
     let end = if end > 0.0 { end } else { 1.0 };
     svg(420, |area| {
-        let mut chart = ChartBuilder::on(area)
-            .margin_right(16)
-            .margin_top(8)
-            .x_label_area_size(36)
-            .y_label_area_size(66)
-            .build_cartesian_2d(0.0..end, range.clone())
-            .map_err(drawn)?;
         // A short axis has labels between whole numbers.
         let label = |x: &f64| if end < 10.0 { format!("{x:.1}") } else { whole(x) };
-        mesh!(chart, axis, "Elo", &label);
+        let axes = Axes { x_label: &label, ..Axes::whole(axis, "Elo") };
+        let mut chart = chart(area, 0.0..end, range.clone(), &axes)?;
         for (name, elo) in levels {
             let line = [(0.0, *elo), (end, *elo)];
             chart.draw_series(DashedLineSeries::new(line, 4, 4, INK.stroke_width(1))).map_err(drawn)?;

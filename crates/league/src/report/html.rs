@@ -1,7 +1,7 @@
 //! One HTML page with everything, no other file needed.
 
 use super::scaling::{Scaling, scalings};
-use super::{plots, text};
+use super::{chart, plots, text};
 use crate::numeric::Estimate;
 use crate::standings::Standings;
 use crate::wire::LeagueConfig;
@@ -19,7 +19,7 @@ pub struct ReportError(String);
 /// When a plot cannot be drawn.
 pub fn html(standings: &Standings, config: &LeagueConfig) -> Result<String, ReportError> {
     let plot =
-        |drawn: Result<String, plots::PlotError>| drawn.map_err(|error| ReportError(error.to_string()));
+        |drawn: Result<String, chart::PlotError>| drawn.map_err(|error| ReportError(error.to_string()));
     let mut body = header(standings);
     body.push_str(&ratings_table(standings));
     section(&mut body, "Ratings", &plot(plots::ratings(standings))?);
@@ -200,7 +200,7 @@ fn duration(seconds: f64) -> String {
 }
 
 fn dot(rank: usize) -> String {
-    let color = plots::color(rank);
+    let color = chart::color(rank);
     format!("<span class=\"dot\" style=\"background:rgb({},{},{})\"></span>", color.0, color.1, color.2)
 }
 

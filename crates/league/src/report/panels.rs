@@ -1,6 +1,6 @@
 //! Small plots over a common axis: how numbers change as steps go by.
 
-use super::plots::{Area, INK, PlotError, WIDTH, color, drawn, padded, style, svg};
+use super::chart::{Area, INK, PlotError, WIDTH, color, drawn, padded, style, svg};
 use plotters::prelude::*;
 
 /// One line of a panel.

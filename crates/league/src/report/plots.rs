@@ -1,105 +1,9 @@
-//! Plots as SVG text, in colors that read on light and dark ground.
+//! The plots of a report.
 
+use super::chart::{Axes, COLORS, INK, PlotError, chart, color, drawn, padded, style, svg, whole};
 use super::scaling::Scaling;
 use crate::standings::{Standings, TestHistory};
-use plotters::coord::Shift;
 use plotters::prelude::*;
-
-/// A plot that could not be drawn.
-pub(crate) type PlotError = Box<dyn std::error::Error + Send + Sync>;
-
-/// Text and axes.
-pub(super) const INK: RGBColor = RGBColor(128, 132, 140);
-/// Series, distinct also for color-blind readers.
-const COLORS: [RGBColor; 16] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
-    RGBColor(148, 103, 189),
-    RGBColor(140, 140, 60),
-    RGBColor(190, 60, 70),
-    RGBColor(0, 140, 150),
-    RGBColor(120, 85, 60),
-    RGBColor(110, 180, 70),
-    RGBColor(90, 90, 200),
-    RGBColor(230, 120, 120),
-    RGBColor(110, 120, 130),
-    RGBColor(190, 150, 210),
-];
-pub(super) const WIDTH: u32 = 760;
-
-/// The color of the player at a rank.
-pub(super) fn color(rank: usize) -> RGBColor {
-    COLORS[rank % COLORS.len()]
-}
-
-pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-
-/// Runs a drawing into SVG text.
-pub(super) fn svg(
-    height: u32,
-    draw: impl FnOnce(&Area<'_>) -> Result<(), PlotError>,
-) -> Result<String, PlotError> {
-    let mut text = String::new();
-    {
-        let area = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
-        draw(&area)?;
-        area.present().map_err(drawn)?;
-    }
-    // The page decides the size; the drawing scales with it.
-    Ok(text.replacen(&format!("<svg width=\"{WIDTH}\" height=\"{height}\""), "<svg", 1))
-}
-
-/// Errors of the drawing library borrow its backend, so their text is kept.
-pub(super) fn drawn<E: std::error::Error + Send + Sync>(error: DrawingAreaErrorKind<E>) -> PlotError {
-    error.to_string().into()
-}
-
-pub(super) fn style(size: i32) -> TextStyle<'static> {
-    ("sans-serif", size, &INK).into_text_style(&(WIDTH, 100))
-}
-
-/// A label without decimals; every axis here spans many units, or is a log ratio of a few.
-pub(super) fn whole(x: &f64) -> String {
-    // Plus zero, so that nothing is labeled -0.
-    format!("{:.0}", x.round() + 0.0)
-}
-
-/// A range with a margin on both sides, never empty.
-pub(super) fn padded(values: impl Iterator<Item = f64> + Clone) -> std::ops::Range<f64> {
-    let low = values.clone().filter(|x| x.is_finite()).fold(f64::INFINITY, f64::min);
-    let high = values.filter(|x| x.is_finite()).fold(f64::NEG_INFINITY, f64::max);
-    if low > high {
-        return 0.0..1.0;
-    }
-    let margin = (0.05 * (high - low)).max(1e-3 * (1.0 + high.abs()));
-    low - margin..high + margin
-}
-
-/// The grid all line plots share.
-macro_rules! mesh {
-    ($chart:expr, $x:expr, $y:expr) => {
-        mesh!($chart, $x, $y, &whole)
-    };
-    ($chart:expr, $x:expr, $y:expr, $x_label:expr) => {
-        $chart
-            .configure_mesh()
-            .light_line_style(TRANSPARENT)
-            .bold_line_style(INK.mix(0.25))
-            .axis_style(INK.mix(0.5))
-            .label_style(style(13))
-            .x_desc($x)
-            .y_desc($y)
-            .x_label_formatter($x_label)
-            .y_label_formatter(&whole)
-            .draw()
-            .map_err(drawn)?
-    };
-}
-pub(super) use mesh;
 
 /// Every rating with its interval, best on top.
 pub(super) fn ratings(standings: &Standings) -> Result<String, PlotError> {
@@ -160,14 +64,7 @@ pub(super) fn history(standings: &Standings) -> Result<String, PlotError> {
     let all = standings.history.iter().flat_map(|(_, elos)| elos.iter().copied());
     let range = padded(all);
     svg(300, |area| {
-        let mut chart = ChartBuilder::on(area)
-            .margin_right(16)
-            .margin_top(8)
-            .x_label_area_size(36)
-            .y_label_area_size(66)
-            .build_cartesian_2d(0.0..n_games, range)
-            .map_err(drawn)?;
-        mesh!(chart, "games", "Elo");
+        let mut chart = chart(area, 0.0..n_games, range, &Axes::whole("games", "Elo"))?;
         for (rank, &idx) in standings.order.iter().enumerate() {
             let points = standings.history.iter().map(|(n, elos)| (*n as f64, elos[idx]));
             chart.draw_series(LineSeries::new(points, color(rank).stroke_width(2))).map_err(drawn)?;
@@ -189,27 +86,10 @@ pub(super) fn scaling(option: &str, lines: &[&Scaling]) -> Result<String, PlotEr
     let ends = points()
         .flat_map(|(_, elo)| [elo.value, elo.low.max(elo.value - 1500.0), elo.high.min(elo.value + 1500.0)]);
     let height = padded(ends.collect::<Vec<_>>().into_iter());
+    let x = if doublings { format!("{option} (each step doubles)") } else { option.to_owned() };
+    let axes = Axes { x: &x, y: "Elo with 95 % interval", x_label: &label, n_x_labels: Some(8) };
     svg(280, |area| {
-        let mut chart = ChartBuilder::on(area)
-            .margin_right(16)
-            .margin_top(8)
-            .x_label_area_size(36)
-            .y_label_area_size(66)
-            .build_cartesian_2d(width, height)
-            .map_err(drawn)?;
-        chart
-            .configure_mesh()
-            .light_line_style(TRANSPARENT)
-            .bold_line_style(INK.mix(0.25))
-            .axis_style(INK.mix(0.5))
-            .label_style(style(13))
-            .x_desc(if doublings { format!("{option} (each step doubles)") } else { option.to_owned() })
-            .y_desc("Elo with 95 % interval")
-            .x_labels(8)
-            .x_label_formatter(&label)
-            .y_label_formatter(&whole)
-            .draw()
-            .map_err(drawn)?;
+        let mut chart = chart(area, width, height, &axes)?;
         for (rank, line) in lines.iter().enumerate() {
             let color = color(rank);
             let path = line.points.iter().map(|(x, elo)| (place(*x), elo.value));
@@ -234,14 +114,8 @@ pub(super) fn lengths(standings: &Standings) -> Result<String, PlotError> {
     }
     let top = counts.iter().copied().max().unwrap_or(1).max(1);
     svg(240, |area| {
-        let mut chart = ChartBuilder::on(area)
-            .margin_right(16)
-            .margin_top(8)
-            .x_label_area_size(36)
-            .y_label_area_size(66)
-            .build_cartesian_2d(0.0..((counts.len()) * step) as f64, 0.0..f64::from(top) * 1.05)
-            .map_err(drawn)?;
-        mesh!(chart, "plies", "games");
+        let (width, height) = (0.0..(counts.len() * step) as f64, 0.0..f64::from(top) * 1.05);
+        let mut chart = chart(area, width, height, &Axes::whole("plies", "games"))?;
         let bars = counts.iter().enumerate().map(|(k, &count)| {
             let (left, right) = ((k * step) as f64, ((k + 1) * step) as f64 - 0.1 * step as f64);
             Rectangle::new([(left, 0.0), (right, f64::from(count))], COLORS[0].mix(0.8).filled())
@@ -256,14 +130,7 @@ pub(super) fn test(test: &TestHistory) -> Result<String, PlotError> {
     let n = test.path.len().max(1) as f64;
     let range = padded(test.path.iter().copied().chain([test.state.lower, test.state.upper]));
     svg(280, |area| {
-        let mut chart = ChartBuilder::on(area)
-            .margin_right(16)
-            .margin_top(8)
-            .x_label_area_size(36)
-            .y_label_area_size(66)
-            .build_cartesian_2d(0.0..n, range)
-            .map_err(drawn)?;
-        mesh!(chart, "pairs", "log likelihood ratio");
+        let mut chart = chart(area, 0.0..n, range, &Axes::whole("pairs", "log likelihood ratio"))?;
         for (bound, color) in [(test.state.lower, COLORS[1]), (test.state.upper, COLORS[2])] {
             let line = [(0.0, bound), (n, bound)];
             chart.draw_series(DashedLineSeries::new(line, 6, 4, color.stroke_width(2))).map_err(drawn)?;

@@ -48,7 +48,7 @@ impl RunFolder {
     ) -> Result<Self, ModelError> {
         std::fs::create_dir_all(folder).map_err(file_error(folder))?;
         let path = folder.join("metrics.jsonl");
-        let metrics = OpenOptions::new().create(true).append(true).open(&path).map_err(file_error(&path))?;
+        let metrics = open_log(&path).map_err(file_error(&path))?;
         Ok(Self { folder: folder.to_owned(), card, metrics, stop, watch })
     }
 
@@ -73,11 +73,34 @@ impl RunFolder {
             return Ok(None);
         }
         let checkpoint = Checkpoint::<TransformerConfig>::load(&path, Some(&self.card.vocabulary))?;
-        // Parameters are there already, whatever seed they began with.
-        if (TransformerConfig { init_seed: network.init_seed, ..checkpoint.config }) != *network {
-            return Err(ModelError::OtherNetwork(path.display().to_string()));
-        }
+        refuse_other(&path, checkpoint.config, network)?;
         Ok(Some(checkpoint.state))
+    }
+}
+
+/// Opens a file of lines to append to; a line that a killed process left unfinished is dropped.
+fn open_log(path: &Path) -> std::io::Result<File> {
+    let file = OpenOptions::new().create(true).append(true).open(path)?;
+    let text = std::fs::read(path)?;
+    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    if whole < text.len() {
+        file.set_len(whole as u64)?;
+    }
+    Ok(file)
+}
+
+/// Refuses the parameters of a file for another network than theirs.
+///
+/// # Errors
+/// When the shapes differ in anything but the seed of parameters, which are there already.
+pub fn refuse_other(
+    path: &Path,
+    found: TransformerConfig,
+    network: &TransformerConfig,
+) -> Result<(), ModelError> {
+    match (TransformerConfig { init_seed: network.init_seed, ..found }) == *network {
+        true => Ok(()),
+        false => Err(ModelError::OtherNetwork(path.display().to_string())),
     }
 }
 

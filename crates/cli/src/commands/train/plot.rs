@@ -5,6 +5,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use mavis_league::report::{Line, Panel, panels};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Draws losses and metrics of runs as SVG, several runs over each other.
@@ -102,7 +103,12 @@ impl Plot {
         if !self.only.is_empty() {
             runs.retain(|run| self.only.contains(&run.name));
         }
-        let set = self.set.clone().or_else(|| common_set(&runs));
+        let sets = measured_sets(&runs);
+        if let Some(unknown) = self.set.as_ref().filter(|name| !sets.contains(name)) {
+            let text = format!("no run was measured on '{unknown}' (known: {})", sets.join(" "));
+            return Err(BadInput::new(text).into());
+        }
+        let set = self.set.clone().or_else(|| common_set(&sets));
         let drawn: Vec<Panel> = PANELS
             .iter()
             .map(|shown| panel(shown, &runs, self.against, set.as_deref()))
@@ -126,7 +132,9 @@ fn read(path: &Path, runs: &mut Vec<Run>) -> anyhow::Result<()> {
     let stem = if path.is_dir() { path.file_name() } else { path.file_stem() };
     let stem = stem.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
     let first = runs.len();
-    for (idx, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    // A line without an end was being written when its process was killed, or is being written now.
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    for (idx, line) in whole.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let line: Value = serde_json::from_str(line)
             .map_err(|error| BadInput::new(format!("{} line {}: {error}", file.display(), idx + 1)))?;
         let name = line.get("run").and_then(Value::as_str).unwrap_or(&stem).to_owned();
@@ -138,16 +146,19 @@ fn read(path: &Path, runs: &mut Vec<Run>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The names of all validation sets, each once.
+fn measured_sets(runs: &[Run]) -> Vec<String> {
+    let measured = runs.iter().flat_map(|run| &run.lines).filter_map(|line| {
+        let quality = line.get("quality").or(line.get("predictions"))?;
+        Some(quality.as_object()?.keys().cloned())
+    });
+    let names: BTreeSet<String> = measured.flatten().collect();
+    names.into_iter().collect()
+}
+
 /// The validation set that most people want: chess, else the first by name.
-fn common_set(runs: &[Run]) -> Option<String> {
-    let mut names: Vec<&String> = runs
-        .iter()
-        .flat_map(|run| &run.lines)
-        .filter_map(|line| line.get("quality").or(line.get("predictions"))?.as_object())
-        .flat_map(|quality| quality.keys())
-        .collect();
-    names.sort_unstable();
-    names.iter().find(|name| name.contains("chess")).or(names.first()).map(|name| (*name).clone())
+fn common_set(names: &[String]) -> Option<String> {
+    names.iter().find(|name| name.contains("chess")).or(names.first()).cloned()
 }
 
 fn panel(shown: &Shown, runs: &[Run], against: Against, set: Option<&str>) -> Panel {

@@ -44,7 +44,7 @@ impl TrainPredictor {
             settings.target,
             lesson.batches.samples_per_batch()
         ));
-        let weights = |path: &_| Ok(PredictorModel::load(path)?.parameters);
+        let weights = |path: &_| PredictorModel::load(path).map(|model| (model.config, model.parameters));
         let (mut keeper, state) = self.run.begin(&settings, spec.card(), &network, weights)?;
         let optimizer = settings.run.optimizer.clone();
         let most_tokens = lesson.batches.samples_per_batch() * settings.target.context();

@@ -10,7 +10,7 @@ use clap::Args;
 use mavis_league::wire::toml_fault;
 use mavis_model::{
     ModelError,
-    train::{Budget, Card, RunFolder},
+    train::{Budget, Card, RunFolder, refuse_other},
 };
 use mavis_net::{TrainState, TransformerConfig, initial_parameters};
 use serde::Serialize;
@@ -65,7 +65,7 @@ impl Run {
         settings: &S,
         card: Card,
         network: &TransformerConfig,
-        weights: impl FnOnce(&Path) -> Result<Vec<f32>, ModelError>,
+        weights: impl FnOnce(&Path) -> Result<(TransformerConfig, Vec<f32>), ModelError>,
     ) -> anyhow::Result<(RunFolder, TrainState)> {
         let folder = RunFolder::open(&self.out, card, stop::flag(), Box::new(show))?;
         let state = match (folder.resume(network)?, &self.from) {
@@ -73,7 +73,11 @@ impl Run {
                 note(&format!("going on from step {}", state.step));
                 state
             }
-            (None, Some(path)) => TrainState::new(weights(path).or_bad_input()?),
+            (None, Some(path)) => {
+                let (found, parameters) = weights(path).or_bad_input()?;
+                refuse_other(path, found, network).or_bad_input()?;
+                TrainState::new(parameters)
+            }
             (None, None) => TrainState::new(initial_parameters(network)?),
         };
         folder.keep_settings(settings)?;
