@@ -1,8 +1,31 @@
 //! The search's knobs as flags, from the one table of settings.
 
+use crate::input::{BadInput, OrBadInput};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use mavis_play::PlayerSpec;
 use mavis_search::{knob::Knob, mcts::Settings};
+
+/// The player behind a protocol.
+#[derive(Args)]
+pub(crate) struct PlayerFlags {
+    /// The player
+    #[arg(long, default_value = "mav-mcts")]
+    player: String,
+    /// Makes the player's moves repeat exactly, where its limits do not depend on time
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    knobs: KnobFlags,
+}
+
+impl PlayerFlags {
+    /// The player's line with the flags written into it.
+    pub(crate) fn spec(&self) -> Result<PlayerSpec, BadInput> {
+        let mut spec: PlayerSpec = self.player.parse().or_bad_input()?;
+        self.knobs.apply(&mut spec);
+        Ok(spec)
+    }
+}
 
 /// Options of the player that were given as flags: `--c-puct 1.5` for `c_puct=1.5` in its line.
 #[derive(Default)]

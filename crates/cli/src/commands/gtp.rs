@@ -4,10 +4,9 @@ mod board;
 mod clock;
 mod session;
 
-use crate::{input::OrBadInput, knobs::KnobFlags};
+use crate::{input::OrBadInput, knobs::PlayerFlags};
 use clap::Args;
 use mavis_game::Rules;
-use mavis_play::PlayerSpec;
 use session::Session;
 use std::io::{BufRead, Write};
 
@@ -20,22 +19,14 @@ pub(crate) struct Gtp {
     /// chess, chess960, connect4, hex (hex:size=13, hex:swap), othello or togyz
     #[arg(long)]
     game: String,
-    /// The player
-    #[arg(long, default_value = "mav-mcts")]
-    player: String,
-    /// Makes the player's moves repeat exactly, where its limits do not depend on time
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
     #[command(flatten)]
-    knobs: KnobFlags,
+    player: PlayerFlags,
 }
 
 impl Gtp {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let rules: Rules = self.game.parse().or_bad_input()?;
-        let mut spec: PlayerSpec = self.player.parse().or_bad_input()?;
-        self.knobs.apply(&mut spec);
-        let mut session = Session::start(rules, &spec, self.seed)?;
+        let mut session = Session::start(rules, &self.player.spec()?, self.player.seed)?;
         let mut input = std::io::stdin().lock();
         let mut line = Vec::new();
         loop {

@@ -5,9 +5,8 @@ mod report;
 mod search;
 mod session;
 
-use crate::{input::OrBadInput, knobs::KnobFlags};
+use crate::knobs::PlayerFlags;
 use clap::Args;
-use mavis_play::PlayerSpec;
 use session::Session;
 use std::io::BufRead;
 
@@ -17,21 +16,13 @@ use std::io::BufRead;
 #[derive(Args)]
 #[command(after_long_help = crate::registry::help())]
 pub(crate) struct Uci {
-    /// The player
-    #[arg(long, default_value = "mav-mcts")]
-    player: String,
-    /// Makes the player's moves repeat exactly, where its limits do not depend on time
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
     #[command(flatten)]
-    knobs: KnobFlags,
+    player: PlayerFlags,
 }
 
 impl Uci {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let mut spec: PlayerSpec = self.player.parse().or_bad_input()?;
-        self.knobs.apply(&mut spec);
-        let mut session = Session::start(spec, self.seed)?;
+        let mut session = Session::start(self.player.spec()?, self.player.seed)?;
         let mut line = Vec::new();
         let mut input = std::io::stdin().lock();
         loop {
