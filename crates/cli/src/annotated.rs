@@ -1,6 +1,6 @@
 //! Annotated positions as the commands name them: tables, and pairs of files.
 
-use crate::input::{BadInput, OrBadInput};
+use crate::input::{BadInput, OrBadInput, one_line};
 use mavis_data::{AnnotatedPosition, AnnotationTable, Annotations, FenValues};
 use mavis_game::{Game as _, Position, Rules};
 use rand::{SeedableRng, seq::index};
@@ -17,7 +17,7 @@ pub(crate) fn open(
     keep: impl FnMut(&str) -> bool,
     note: &dyn Fn(&str),
 ) -> anyhow::Result<Arc<dyn Annotations>> {
-    let bad = |error: anyhow::Error| BadInput::new(format!("{error:#}"));
+    let bad = |error: anyhow::Error| BadInput::new(one_line(&error));
     if path.is_dir() || path.extension().is_some_and(|ending| ending == "parquet") {
         let table = AnnotationTable::open_where(&[path], keep).map_err(|error| bad(error.into()))?;
         if let Some(refused) = table.first_refused() {

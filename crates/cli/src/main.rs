@@ -45,17 +45,9 @@ fn main() -> ExitCode {
             }) {
                 return ExitCode::SUCCESS;
             }
-            let mut line = String::new();
-            for cause in error.chain().map(ToString::to_string) {
-                // Many errors name their cause already.
-                if !line.ends_with(&cause) {
-                    line.push_str(if line.is_empty() { "" } else { ": " });
-                    line.push_str(&cause);
-                }
-            }
             #[expect(clippy::print_stderr, reason = "the one place where a failed command speaks")]
             {
-                eprintln!("mavis: {line}");
+                eprintln!("mavis: {}", input::one_line(&error));
             }
             if error.is::<input::BadInput>() { ExitCode::from(2) } else { ExitCode::FAILURE }
         }

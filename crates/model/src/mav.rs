@@ -60,15 +60,8 @@ impl MavModel {
     /// # Errors
     /// When the file cannot be written; what was there stays.
     pub fn save(&self, path: &Path) -> Result<(), ModelError> {
-        let Card { vocabulary, notes } = Self::card(self.full_input);
-        let small = SmallCheckpoint {
-            config: self.config.clone(),
-            vocabulary,
-            step: self.step,
-            parameters: self.parameters.clone(),
-            notes,
-        };
-        Ok(small.save(path)?)
+        let card = Self::card(self.full_input);
+        Ok(card.model(self.config.clone(), self.step, self.parameters.clone()).save(path)?)
     }
 
     /// What the file says beside shape and weights.

@@ -177,15 +177,8 @@ impl PredictorModel {
     /// # Errors
     /// When the file cannot be written; what was there stays.
     pub fn save(&self, path: &Path) -> Result<(), ModelError> {
-        let Card { vocabulary, notes } = self.spec.card();
-        let small = SmallCheckpoint {
-            config: self.config.clone(),
-            vocabulary,
-            step: self.step,
-            parameters: self.parameters.clone(),
-            notes,
-        };
-        Ok(small.save(path)?)
+        let card = self.spec.card();
+        Ok(card.model(self.config.clone(), self.step, self.parameters.clone()).save(path)?)
     }
 }
 

@@ -5,7 +5,6 @@
 
 use mavis_game::{Game as _, Position, Rules};
 use mavis_play::{Choice, Limit, Maker, MpcPlayer, MpcSettings, Player, PlayerError, Thought, Turn};
-use mavis_search::Cancel;
 use std::{
     error::Error,
     io::Write as _,
@@ -49,14 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let settings = MpcSettings { threads, ..MpcSettings::default() };
             let mut player = MpcPlayer::new(settings, maker, None, 0)?;
             let began = Instant::now();
-            player.choose(&mut Turn {
-                start: &position,
-                moves: &[],
-                position: &position,
-                limit: Limit::default(),
-                cancel: Cancel::new(),
-                sink: &mut |_: &Thought| {},
-            })?;
+            player.choose(&mut Turn::alone(&position, Limit::default(), &mut |_: &Thought| {}))?;
             let measured = began.elapsed().as_secs_f64() / CALL.as_secs_f64();
             let m = position.n_legal_moves();
             let least = (2 * m).div_ceil(threads).max(2);

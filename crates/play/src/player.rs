@@ -90,6 +90,14 @@ pub struct Turn<'a> {
     pub sink: &'a mut dyn FnMut(&Thought),
 }
 
+impl<'a> Turn<'a> {
+    /// A position by itself: nothing was played before it, and nobody ends the search early.
+    #[must_use]
+    pub fn alone(position: &'a Position, limit: Limit, sink: &'a mut dyn FnMut(&Thought)) -> Self {
+        Self { start: position, moves: &[], position, limit, cancel: Cancel::new(), sink }
+    }
+}
+
 /// What may be spent on one move; several limits hold together, none at all means the player's own default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limit {

@@ -22,14 +22,7 @@ fn build(spec: &str) -> Box<dyn Player> {
 }
 
 fn choose(player: &mut dyn Player, position: &Position, limit: Limit) -> Result<Choice, PlayerError> {
-    player.choose(&mut Turn {
-        start: position,
-        moves: &[],
-        position,
-        limit,
-        cancel: Cancel::new(),
-        sink: &mut |_: &Thought| {},
-    })
+    player.choose(&mut Turn::alone(position, limit, &mut |_: &Thought| {}))
 }
 
 /// An engine written in shell that plays `on_go`, in which `$n` is the number of its starts so far.
@@ -77,14 +70,7 @@ fn every_move_is_analyzed_where_all_lines_are_asked_for() {
     let position = Position::start(Rules::Chess);
     for (lines, expected) in [(u32::MAX, 20), (3, 3), (1, 1)] {
         let analysis = engine
-            .analyze(&mut Turn {
-                start: &position,
-                moves: &[],
-                position: &position,
-                limit: Limit { lines, ..Limit::default() },
-                cancel: Cancel::new(),
-                sink: &mut |_: &Thought| {},
-            })
+            .analyze(&mut Turn::alone(&position, Limit { lines, ..Limit::default() }, &mut |_: &Thought| {}))
             .unwrap();
         let mut moves: Vec<_> = analysis.moves.iter().map(|row| row.mv).collect();
         assert_eq!(moves[0], analysis.choice.mv);

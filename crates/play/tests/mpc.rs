@@ -13,7 +13,6 @@ use mavis_play::{
     Analysis, Limit, Player, PlayerError, PlayerSpec, Referee, Registry, Termination, Thought, Turn,
     add_engines, add_mpc, add_oracles,
 };
-use mavis_search::Cancel;
 
 fn registry() -> Registry {
     let mut registry = Registry::basic();
@@ -30,7 +29,7 @@ fn build(spec: &str) -> Box<dyn Player> {
 
 fn analyze(player: &mut dyn Player, position: &Position, limit: Limit) -> Result<Analysis, PlayerError> {
     let sink = &mut |_: &Thought| {};
-    player.analyze(&mut Turn { start: position, moves: &[], position, limit, cancel: Cancel::new(), sink })
+    player.analyze(&mut Turn::alone(position, limit, sink))
 }
 
 #[test]

@@ -12,7 +12,6 @@ use mavis_play::{
     remote::{Asking, PromptForm, Remote, RemoteSettings, ServerSettings},
     runtime,
 };
-use mavis_search::Cancel;
 use std::{sync::Arc, time::Duration};
 use support::server::{Behavior, Server};
 
@@ -172,16 +171,7 @@ fn registry() -> Registry {
 
 fn choose(player: &mut dyn Player, position: &Position, limit: Limit) -> mavis_play::Choice {
     let mut sink = |_: &Thought| {};
-    player
-        .choose(&mut Turn {
-            start: position,
-            moves: &[],
-            position,
-            limit,
-            cancel: Cancel::new(),
-            sink: &mut sink,
-        })
-        .unwrap()
+    player.choose(&mut Turn::alone(position, limit, &mut sink)).unwrap()
 }
 
 #[test]

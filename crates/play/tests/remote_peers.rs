@@ -18,7 +18,6 @@ use mavis_play::{
     remote::{PromptForm, Remote, RemoteSettings, ServerSettings},
     runtime,
 };
-use mavis_search::Cancel;
 use std::{
     io::{BufRead as _, BufReader},
     path::Path,
@@ -113,14 +112,7 @@ fn llama_cpp_serves_our_model_and_may_be_killed_in_the_middle_of_a_search() {
             let limit = Limit { time: Some(Duration::from_secs(10)), ..Limit::default() };
             let mut told = Vec::new();
             let mut sink = |thought: &Thought| told.push(thought.nodes);
-            let mut turn = Turn {
-                start: &position,
-                moves: &[],
-                position: &position,
-                limit,
-                cancel: Cancel::new(),
-                sink: &mut sink,
-            };
+            let mut turn = Turn::alone(&position, limit, &mut sink);
             let began = std::time::Instant::now();
             let choice = player.choose(&mut turn).unwrap();
             (choice, began.elapsed(), told)

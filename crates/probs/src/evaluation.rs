@@ -11,7 +11,6 @@ use mavis_game::{Game as _, Outcome, Position, Side};
 use mavis_league::Tally;
 use mavis_net::{ConvNet, Weights};
 use mavis_play::{Limit, Lookahead, Player, PlayerError, RandomPlayer, Turn};
-use mavis_search::Cancel;
 use rayon::prelude::*;
 
 /// A game longer than this counts as drawn; only Togyz Kumalak and chess could go on for so long.
@@ -108,14 +107,7 @@ impl Table {
         if self.outcome.is_some() || self.is_turn_of_net() {
             return Ok(());
         }
-        let choice = self.agent.choose(&mut Turn {
-            start: &self.position,
-            moves: &[],
-            position: &self.position,
-            limit: Limit::default(),
-            cancel: Cancel::new(),
-            sink: &mut |_| {},
-        })?;
+        let choice = self.agent.choose(&mut Turn::alone(&self.position, Limit::default(), &mut |_| {}))?;
         self.play(choice.mv);
         Ok(())
     }

@@ -3,16 +3,19 @@
 mod ask;
 
 use super::{answer, answer_json};
-use crate::input::{BadInput, OrBadInput};
+use crate::input::{BadInput, OrBadInput, one_line};
 use clap::{Args, Subcommand};
 use mavis_model::{
     MavModel,
     interchange::{Numbers, export_gguf, export_hf, import_hf},
     predictor::{PredictorModel, Target},
 };
-use mavis_net::{Layout, NormKind, NormPlacement};
+use mavis_net::{Layout, NormKind, NormPlacement, TransformerConfig};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 /// Looks at a model, asks it, and takes it to other programs and back.
 #[derive(Args)]
@@ -42,15 +45,7 @@ impl Model {
 
 /// Reads a model; a file that is none is the user's mistake.
 pub(crate) fn read_model(path: &Path) -> Result<MavModel, BadInput> {
-    MavModel::load(path).map_err(|error| {
-        let mut line = error.to_string();
-        let mut cause = std::error::Error::source(&error);
-        while let Some(inner) = cause {
-            line.push_str(&format!(": {inner}"));
-            cause = inner.source();
-        }
-        BadInput::new(line)
-    })
+    MavModel::load(path).map_err(|error| BadInput::new(one_line(&error.into())))
 }
 
 /// Says what a model is.
@@ -65,35 +60,45 @@ struct Info {
     json: bool,
 }
 
+/// What every network has.
 #[derive(Serialize)]
-struct Facts {
+struct Size {
     parameters: usize,
     layers: usize,
     width: usize,
     heads: usize,
     feed_forward: usize,
+    steps: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Facts {
+    #[serde(flatten)]
+    size: Size,
     vocabulary: usize,
     qk_norm: bool,
     tied: bool,
     full_input: bool,
-    steps: u64,
     architecture: &'static str,
-    bytes: u64,
 }
 
 #[derive(Serialize)]
 struct PredictorFacts {
     target: Target,
     bins: Option<usize>,
-    parameters: usize,
-    layers: usize,
-    width: usize,
-    heads: usize,
-    feed_forward: usize,
+    #[serde(flatten)]
+    size: Size,
     norm: NormKind,
     placement: NormPlacement,
-    steps: u64,
-    bytes: u64,
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { parameters, layers, width, heads, feed_forward, steps, bytes } = self;
+        writeln!(f, "{parameters} parameters after {steps} steps, {bytes} bytes")?;
+        write!(f, "{layers} layers of width {width}, {heads} heads, feed-forward {feed_forward}")
+    }
 }
 
 impl Info {
@@ -104,80 +109,59 @@ impl Info {
         let model = read_model(&self.model)?;
         let config = &model.config;
         let facts = Facts {
-            parameters: Layout::transformer(config)?.n_parameters(),
-            layers: config.n_layers,
-            width: config.d_model,
-            heads: config.n_heads,
-            feed_forward: config.d_ff,
+            size: self.size(config, model.step)?,
             vocabulary: config.vocab,
             qk_norm: config.qk_norm,
             tied: config.tied,
             full_input: model.full_input,
-            steps: model.step,
             architecture: if config.qk_norm { "qwen3" } else { "llama" },
-            bytes: std::fs::metadata(&self.model)?.len(),
         };
         if self.json {
             return answer_json(&facts);
         }
         let input = if facts.full_input { "full attention (no export)" } else { "causal attention" };
+        let head = if facts.tied { "tied to the embedding" } else { "of its own" };
+        let Facts { size, vocabulary, architecture, .. } = facts;
         answer(&format!(
-            "{} parameters after {} steps, {} bytes\n{} layers of width {}, {} heads, feed-forward {}\n\
-             {} tokens, head {}, layout of {}\ninput read with {input}\n",
-            facts.parameters,
-            facts.steps,
-            facts.bytes,
-            facts.layers,
-            facts.width,
-            facts.heads,
-            facts.feed_forward,
-            facts.vocabulary,
-            if facts.tied { "tied to the embedding" } else { "of its own" },
-            facts.architecture,
+            "{size}\n{vocabulary} tokens, head {head}, layout of {architecture}\ninput read with {input}\n"
         ))
     }
-}
 
-impl Info {
     fn predictor(&self, model: &PredictorModel) -> anyhow::Result<()> {
         let (config, spec) = (&model.config, model.spec);
         let facts = PredictorFacts {
             target: spec.target,
             bins: spec.target.has_values().then(|| spec.bins.count()),
-            parameters: Layout::transformer(config)?.n_parameters(),
-            layers: config.n_layers,
-            width: config.d_model,
-            heads: config.n_heads,
-            feed_forward: config.d_ff,
+            size: self.size(config, model.step)?,
             norm: config.variant.norm,
             placement: config.variant.placement,
-            steps: model.step,
-            bytes: std::fs::metadata(&self.model)?.len(),
         };
         if self.json {
             return answer_json(&facts);
         }
         let outputs = facts.bins.map_or("1968 actions".to_owned(), |bins| format!("{bins} bins"));
-        answer(&format!(
-            "predictor {} into {outputs}\n{} parameters after {} steps, {} bytes\n\
-             {} layers of width {}, {} heads, feed-forward {}\n{} {} each half-block\n",
-            facts.target,
-            facts.parameters,
-            facts.steps,
-            facts.bytes,
-            facts.layers,
-            facts.width,
-            facts.heads,
-            facts.feed_forward,
-            match facts.norm {
-                NormKind::Layer => "LayerNorm",
-                NormKind::Rms => "RMSNorm",
-            },
-            match facts.placement {
-                NormPlacement::Pre => "before",
-                NormPlacement::Post => "after",
-            },
-        ))
+        let norm = match facts.norm {
+            NormKind::Layer => "LayerNorm",
+            NormKind::Rms => "RMSNorm",
+        };
+        let place = match facts.placement {
+            NormPlacement::Pre => "before",
+            NormPlacement::Post => "after",
+        };
+        let PredictorFacts { target, size, .. } = facts;
+        answer(&format!("predictor {target} into {outputs}\n{size}\n{norm} {place} each half-block\n"))
+    }
+
+    fn size(&self, config: &TransformerConfig, steps: u64) -> anyhow::Result<Size> {
+        Ok(Size {
+            parameters: Layout::transformer(config)?.n_parameters(),
+            layers: config.n_layers,
+            width: config.d_model,
+            heads: config.n_heads,
+            feed_forward: config.d_ff,
+            steps,
+            bytes: std::fs::metadata(&self.model)?.len(),
+        })
     }
 }
 

@@ -7,7 +7,7 @@ mod run;
 
 use crate::{
     annotated,
-    input::{BadInput, OrBadInput},
+    input::{BadInput, OrBadInput, one_line},
 };
 use clap::{Args, Subcommand};
 use held_out::HeldOut;
@@ -75,7 +75,7 @@ impl TrainMav {
 }
 
 fn chain(error: anyhow::Error) -> BadInput {
-    BadInput::new(format!("{error:#}"))
+    BadInput::new(one_line(&error))
 }
 
 /// Puts one `key.key=value` in its place; the value is TOML, or plain text where it is not.

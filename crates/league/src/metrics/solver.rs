@@ -4,7 +4,6 @@ use super::{Bands, Metric};
 use mavis_game::{Game, Position};
 use mavis_oracle::connect4::Connect4Solver;
 use mavis_play::{Limit, Player, PlayerError, Turn};
-use mavis_search::Cancel;
 
 /// One move in a solved game; values are the mover's points with best play, 0, ½ or 1.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -57,15 +56,7 @@ pub fn solver_sample(
         return Ok(None);
     }
     player.new_game(position.rules());
-    let mut turn = Turn {
-        start: position,
-        moves: &[],
-        position,
-        limit: limit.clone(),
-        cancel: Cancel::new(),
-        sink: &mut |_| {},
-    };
-    let chosen = player.choose(&mut turn)?.mv;
+    let chosen = player.choose(&mut Turn::alone(position, limit.clone(), &mut |_| {}))?.mv;
     let points = |score: i32| 0.5 + 0.5 * f64::from(score.signum());
     let values: Vec<_> =
         solver.score_moves(*board).into_iter().map(|(mv, score)| (mv, points(score))).collect();

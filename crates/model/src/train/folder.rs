@@ -35,6 +35,19 @@ pub struct Card {
     pub notes: BTreeMap<String, String>,
 }
 
+impl Card {
+    /// A model of these parameters, as it ships.
+    pub(crate) fn model(
+        self,
+        config: TransformerConfig,
+        step: u64,
+        parameters: Vec<f32>,
+    ) -> SmallCheckpoint<TransformerConfig> {
+        let Self { vocabulary, notes } = self;
+        SmallCheckpoint { config, vocabulary, step, parameters, notes }
+    }
+}
+
 impl RunFolder {
     /// Opens a folder, creating it if need be.
     ///
@@ -121,15 +134,10 @@ impl Keeper for RunFolder {
 
     fn checkpoint(&mut self, trainer: &mut dyn Trainer) -> Result<(), ModelError> {
         let config = trainer.config().clone();
-        let Card { vocabulary, notes } = self.card.clone();
-        let model = SmallCheckpoint {
-            config: config.clone(),
-            vocabulary: vocabulary.clone(),
-            step: trainer.step(),
-            parameters: trainer.parameters(Weights::Average)?,
-            notes: notes.clone(),
-        };
+        let average = trainer.parameters(Weights::Average)?;
+        let model = self.card.clone().model(config.clone(), trainer.step(), average);
         model.save(&self.folder.join("model.safetensors"))?;
+        let Card { vocabulary, notes } = self.card.clone();
         let checkpoint =
             Checkpoint { config, vocabulary, state: trainer.state()?, opaque: Vec::new(), notes };
         Ok(checkpoint.save(&self.folder.join("checkpoint.safetensors"))?)

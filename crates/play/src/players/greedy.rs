@@ -221,21 +221,17 @@ mod tests {
     use crate::{Limit, Thought};
     use mavis_eval::{Faults, Faulty, Scripted};
     use mavis_game::Position;
-    use mavis_search::Cancel;
     use std::collections::HashSet;
 
     fn analyze(evaluator: impl Evaluator + 'static, settings: GreedySettings, seed: u64) -> Analysis {
         let position = Position::start(Rules::Othello);
         let mut player = GreedyPlayer::new("greedy".into(), Arc::new(evaluator), settings, seed);
         player
-            .analyze(&mut Turn {
-                start: &position,
-                moves: &[],
-                position: &position,
-                limit: Limit { time: Some(Duration::from_millis(200)), ..Limit::default() },
-                cancel: Cancel::new(),
-                sink: &mut |_: &Thought| {},
-            })
+            .analyze(&mut Turn::alone(
+                &position,
+                Limit { time: Some(Duration::from_millis(200)), ..Limit::default() },
+                &mut |_: &Thought| {},
+            ))
             .unwrap()
     }
 

@@ -111,7 +111,6 @@ mod tests {
     use crate::{Limit, RandomPlayer, Referee, Thought};
     use mavis_game::Side;
     use mavis_oracle::connect4::Connect4Solver;
-    use mavis_search::Cancel;
 
     #[test]
     fn the_solver_wins_connect_four_and_knows_how_far_away() {
@@ -134,16 +133,8 @@ mod tests {
         let position = Position::start(Rules::Togyz);
         assert!(solver.ready_for(Rules::Connect4).is_ok());
         assert!(matches!(solver.ready_for(Rules::Togyz), Err(PlayerError::Unsupported { .. })));
-        let error = solver
-            .choose(&mut Turn {
-                start: &position,
-                moves: &[],
-                position: &position,
-                limit: Limit::default(),
-                cancel: Cancel::new(),
-                sink: &mut |_: &Thought| {},
-            })
-            .unwrap_err();
+        let error =
+            solver.choose(&mut Turn::alone(&position, Limit::default(), &mut |_: &Thought| {})).unwrap_err();
         assert_eq!(error.to_string(), "oracle does not play togyz");
     }
 }

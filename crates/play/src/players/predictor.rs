@@ -409,14 +409,7 @@ mod tests {
         let predictor = predictor(&[], 64);
         let mut player = PredictorPlayer::new("av".into(), predictor, PredictorPolicy::default(), None, 1);
         let position = Position::start(Rules::Othello);
-        let refused = player.choose(&mut Turn {
-            start: &position,
-            moves: &[],
-            position: &position,
-            limit: Limit::default(),
-            cancel: Cancel::new(),
-            sink: &mut |_: &Thought| {},
-        });
+        let refused = player.choose(&mut Turn::alone(&position, Limit::default(), &mut |_: &Thought| {}));
         assert_eq!(refused.unwrap_err().to_string(), "av does not play othello");
     }
 }

@@ -210,7 +210,7 @@ mod tests {
     use mavis_search::Cancel;
 
     fn turn<'a>(position: &'a Position, limit: Limit, sink: &'a mut dyn FnMut(&Thought)) -> Turn<'a> {
-        Turn { start: position, moves: &[], position, limit, cancel: Cancel::new(), sink }
+        Turn::alone(position, limit, sink)
     }
 
     fn player(simulations: u32) -> SearchPlayer {

@@ -10,7 +10,6 @@ use mavis_game::{Game as _, Position};
 use mavis_league::metrics::{Metric, metric_table, metrics_json};
 use mavis_league::wire::{LimitsConfig, MetricJson};
 use mavis_play::{Analysis, Limit, Player, PlayerError, PlayerSpec, Turn};
-use mavis_search::Cancel;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -136,14 +135,7 @@ pub(super) fn analyze(
     limit: &Limit,
 ) -> Result<Analysis, PlayerError> {
     player.new_game(position.rules());
-    player.analyze(&mut Turn {
-        start: position,
-        moves: &[],
-        position,
-        limit: Limit { lines: u32::MAX, ..limit.clone() },
-        cancel: Cancel::new(),
-        sink: &mut |_| {},
-    })
+    player.analyze(&mut Turn::alone(position, Limit { lines: u32::MAX, ..limit.clone() }, &mut |_| {}))
 }
 
 /// A line on stderr.
