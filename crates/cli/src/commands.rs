@@ -86,6 +86,14 @@ fn answer(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Tells something beside the answers, which belongs on stderr.
+fn note(text: &str) {
+    #[expect(clippy::print_stderr, reason = "stdout is for answers")]
+    {
+        eprintln!("{text}");
+    }
+}
+
 /// Writes an answer as one line of JSON.
 fn answer_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     answer(&serde_json::to_string(value)?)

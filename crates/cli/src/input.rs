@@ -2,7 +2,7 @@
 
 use clap::Args;
 use mavis_game::{Position, Rules};
-use std::fmt;
+use std::{fmt, time::Duration};
 
 /// Input that cannot be used; the program ends with exit code 2.
 #[derive(Debug)]
@@ -40,6 +40,14 @@ impl<T, E: fmt::Display> OrBadInput<T> for Result<T, E> {
     fn or_bad_input(self) -> Result<T, BadInput> {
         self.map_err(BadInput::new)
     }
+}
+
+/// The time a flag gives in seconds.
+pub(crate) fn move_time(seconds: Option<f64>) -> Result<Option<Duration>, BadInput> {
+    let read = |seconds| {
+        Duration::try_from_secs_f64(seconds).map_err(|_| BadInput::new(format!("bad --movetime '{seconds}'")))
+    };
+    seconds.map(read).transpose()
 }
 
 /// Which game, and from where.

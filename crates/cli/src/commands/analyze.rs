@@ -5,7 +5,7 @@ mod refereed;
 
 use super::{answer, answer_json, tree};
 use crate::{
-    input::{BadInput, OrBadInput, Place},
+    input::{BadInput, OrBadInput, Place, move_time},
     knobs::KnobFlags,
     registry,
 };
@@ -17,7 +17,7 @@ use mavis_play::{Analysis, Limit, MoveAnalysis, Player, PlayerSpec, Turn};
 use mavis_search::{Cancel, mcts::Search};
 use refereed::Refereed;
 use serde::Serialize;
-use std::{io::Read as _, path::PathBuf, time::Duration};
+use std::{io::Read as _, path::PathBuf};
 
 /// Shows what a player thinks of every move of a position: values, visits, and the line it expects.
 ///
@@ -95,12 +95,7 @@ impl Analyze {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let mut spec: PlayerSpec = self.player.parse().or_bad_input()?;
         self.knobs.apply(&mut spec);
-        let mut limit = Limit { lines: u32::MAX, ..Limit::default() };
-        if let Some(seconds) = self.movetime {
-            let time = Duration::try_from_secs_f64(seconds)
-                .map_err(|_| BadInput::new(format!("bad --movetime '{seconds}'")))?;
-            limit.time = Some(time);
-        }
+        let limit = Limit { lines: u32::MAX, time: move_time(self.movetime)?, ..Limit::default() };
         let player = || registry::players().build(&spec, self.seed).or_bad_input();
         match &self.pgn {
             Some(path) => self.games(path, &mut *player()?, &Limit { lines: 1, ..limit }),

@@ -2,17 +2,14 @@
 
 use super::{answer, answer_json};
 use crate::{
-    input::{BadInput, OrBadInput, Place},
+    input::{BadInput, OrBadInput, Place, move_time},
     registry,
 };
 use clap::Args;
 use mavis_game::{Game, Position};
 use mavis_play::{GameRecord, MoveRecord, PlayerSpec, Referee, TimeControl, referee::Observer};
 use serde::Serialize;
-use std::{
-    io::{IsTerminal, Write},
-    time::Duration,
-};
+use std::io::{IsTerminal, Write};
 
 /// Plays one game between two players.
 ///
@@ -70,11 +67,8 @@ impl Play {
             max_plies: self.max_plies,
             ..Referee::default()
         };
-        if let Some(seconds) = self.movetime {
-            let time = Duration::try_from_secs_f64(seconds)
-                .map_err(|_| BadInput::new(format!("bad --movetime '{seconds}'")))?;
-            referee.limits.iter_mut().for_each(|limit| limit.time = Some(time));
-        }
+        let time = move_time(self.movetime)?;
+        referee.limits.iter_mut().for_each(|limit| limit.time = time);
         let mut watch = Watch { boards: !self.quiet && !self.json, json: self.json, failed: None };
         if watch.boards {
             answer(&start.drawing())?;

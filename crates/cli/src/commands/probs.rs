@@ -1,9 +1,6 @@
 //! `mavis probs`: small nets that learn a game from nothing.
 
-use super::{
-    answer, answer_json,
-    train::{lay_over, note},
-};
+use super::{answer, answer_json, note, train::lay_over};
 use crate::{
     input::{BadInput, OrBadInput},
     stop,

@@ -5,6 +5,7 @@ mod plot;
 mod predictor;
 mod run;
 
+use super::note;
 use crate::{
     annotated,
     input::{BadInput, OrBadInput, one_line},
@@ -115,17 +116,11 @@ fn material(settings: &TrainSettings) -> anyhow::Result<Material> {
         loss: settings.loss.clone(),
         full_input: settings.full_input,
     };
-    let mixture = Mixture::new(sets, mixture_settings)
-        .ok_or_else(|| BadInput::new("no data to train on: the settings need [[data]]"))?;
+    let mixture = Mixture::new(sets, mixture_settings).ok_or_else(|| {
+        BadInput::new("no data to train on: [[data]] is missing, or holds nothing that is not measured")
+    })?;
     let HeldOut { validation, puzzles, .. } = held_out;
     Ok(Material { mixture, validation, puzzles })
-}
-
-pub(super) fn note(text: &str) {
-    #[expect(clippy::print_stderr, reason = "progress belongs on stderr")]
-    {
-        eprintln!("{text}");
-    }
 }
 
 /// One line a log line, for people.

@@ -1,6 +1,6 @@
 //! Who answers, how, and how the answers are gathered and shown.
 
-use crate::commands::{answer, answer_json};
+use crate::commands::{answer, answer_json, note};
 use crate::input::OrBadInput;
 use crate::{registry, stop};
 use anyhow::anyhow;
@@ -136,12 +136,4 @@ pub(super) fn analyze(
 ) -> Result<Analysis, PlayerError> {
     player.new_game(position.rules());
     player.analyze(&mut Turn::alone(position, Limit { lines: u32::MAX, ..limit.clone() }, &mut |_| {}))
-}
-
-/// A line on stderr.
-pub(super) fn note(text: &str) {
-    #[expect(clippy::print_stderr, reason = "notes belong on stderr")]
-    {
-        eprintln!("{text}");
-    }
 }

@@ -1,7 +1,8 @@
 //! A player's answers beside annotations.
 
-use super::asked::{Answers, Asked, analyze, note};
+use super::asked::{Answers, Asked, analyze};
 use crate::annotated;
+use crate::commands::note;
 use crate::input::{BadInput, OrBadInput};
 use anyhow::Context;
 use clap::Args;

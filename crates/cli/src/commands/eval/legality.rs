@@ -1,6 +1,6 @@
 //! `mavis eval legality`: how well a model knows the rules, table 3 of paper 001.
 
-use super::asked::note;
+use crate::commands::note;
 use crate::commands::{answer, answer_json, model::read_model};
 use crate::input::{BadInput, OrBadInput};
 use crate::{bundled, positions, stop};

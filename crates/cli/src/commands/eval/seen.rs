@@ -1,7 +1,7 @@
 //! `mavis eval seen`: how much of its games a model knows by heart, figure 8 of paper 001.
 
-use super::asked::note;
 use crate::commands::league::store_failure;
+use crate::commands::note;
 use crate::commands::{answer, answer_json};
 use crate::input::{BadInput, OrBadInput};
 use crate::positions;

@@ -64,8 +64,10 @@ fn lesson(settings: &PredictorSettings) -> anyhow::Result<PredictorLesson> {
         let weight = source.weight.unwrap_or(set.len() as f32);
         sets.push((set, weight));
     }
-    let batches = PredictorBatches::new(sets, settings.samples, spec.bins, settings.run.seed)
-        .ok_or_else(|| BadInput::new("no data to train on: the settings need [[data]]"))?;
+    let batches =
+        PredictorBatches::new(sets, settings.samples, spec.bins, settings.run.seed).ok_or_else(|| {
+            BadInput::new("no data to train on: [[data]] is missing, or holds nothing that is not measured")
+        })?;
     let HeldOut { validation, puzzles, .. } = held_out;
     let validation_positions = settings.run.validation_positions;
     Ok(PredictorLesson { spec, batches, validation, validation_positions, puzzles })
