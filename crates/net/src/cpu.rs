@@ -18,6 +18,7 @@ mod inference;
 pub(crate) mod loss;
 pub(crate) mod matmul;
 mod muon;
+mod narrow;
 pub(crate) mod norm;
 mod packed;
 mod pieces;

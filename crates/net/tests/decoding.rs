@@ -216,9 +216,9 @@ fn fewer_bits_are_near_whether_rows_come_together_or_one_by_one() {
             one.push(BatchToken { id, position: i as u32, prefix_end: 0, branch_start: 0 });
             one_by_one.extend(rounded.extend(&[session], &one, &Want::last(&one)).unwrap().values);
         }
-        // Rows are rounded however many there are, so that only the order of sums in attention tells the two apart.
+        // Rows are rounded however many there are; in attention the weights of many are too.
         let apart = distance(&together.values, &one_by_one);
-        assert!(apart < most / 2.0, "{precision}: {apart}");
+        assert!(apart < most, "{precision}: {apart}");
     }
 }
 

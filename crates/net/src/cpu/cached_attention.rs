@@ -2,11 +2,13 @@
 
 use rayon::prelude::*;
 
-use super::attention::{self, Head, Mask};
+use super::attention::{self, Head, Mask, narrow::NarrowAttention};
 use super::norm;
 use super::pieces::Pieces;
 use super::rotary::Rotary;
+use super::scalar::dot_fixed;
 use super::session::Session;
+use super::tile512::{Bf16Products, WIDE};
 use crate::batch::Batch;
 use crate::config::TransformerConfig;
 
@@ -21,6 +23,8 @@ pub(crate) struct CachedAttention<'a> {
     pub(crate) rotary: &'a Rotary,
     /// Gains of the query and key norms, with `qk_norm`.
     pub(crate) gains: Option<(&'a [f32], &'a [f32])>,
+    /// Products in bf16, if they are allowed and there.
+    pub(crate) products: Option<Bf16Products>,
 }
 
 /// The new tokens of one session, and one head.
@@ -41,6 +45,7 @@ struct Piece<'a> {
 struct Scratch {
     queries: Vec<f32>,
     scores: Vec<f32>,
+    narrow: NarrowAttention,
 }
 
 impl CachedAttention<'_> {
@@ -94,18 +99,44 @@ impl CachedAttention<'_> {
             first: cached,
         };
         let head = Head { queries: &scratch.queries, keys, values, head_dim, mask };
-        attention::forward(head, out, None, &mut scratch.scores);
+        match self.products {
+            Some(dot) if head_dim.is_multiple_of(WIDE) => {
+                attention::narrow::forward(head, out, &mut scratch.scores, (dot, &mut scratch.narrow));
+            }
+            _ => attention::forward(head, out, None, &mut scratch.scores),
+        }
     }
 
     /// A query or key, normalized if there is a gain, and rotated to its position.
     #[inline]
     fn turned(&self, out: &mut [f32], raw: &[f32], gain: Option<&[f32]>, token_idx: usize) {
-        match gain {
-            Some(gain) => {
+        let position = self.batch.positions[token_idx];
+        // With a width known to the compiler a head is a handful of registers.
+        match (gain, raw.len()) {
+            (Some(gain), 32) => self.normed_and_turned::<32>(out, raw, gain, position),
+            (Some(gain), 64) => self.normed_and_turned::<64>(out, raw, gain, position),
+            (Some(gain), _) => {
                 norm::row(out, raw, gain, self.config.norm_eps);
+                self.rotary.turn(out, position);
             }
-            None => out.copy_from_slice(raw),
+            (None, _) => {
+                out.copy_from_slice(raw);
+                self.rotary.turn(out, position);
+            }
         }
-        self.rotary.turn(out, self.batch.positions[token_idx]);
+    }
+
+    #[inline(always)]
+    fn normed_and_turned<const D: usize>(&self, out: &mut [f32], raw: &[f32], gain: &[f32], position: u32) {
+        let (Ok(raw), Ok(gain)) = (<&[f32; D]>::try_from(raw), <&[f32; D]>::try_from(gain)) else { return };
+        let factor = 1.0 / (dot_fixed(raw, raw) / D as f32 + self.config.norm_eps).sqrt();
+        let normed: [f32; D] = std::array::from_fn(|c| raw[c] * factor * gain[c]);
+        let (cos, sin) = self.rotary.at(position);
+        let (cos, sin, out) = (&cos[..D / 2], &sin[..D / 2], &mut out[..D]);
+        for c in 0..D / 2 {
+            let (a, b) = (normed[c], normed[c + D / 2]);
+            out[c] = a * cos[c] - b * sin[c];
+            out[c + D / 2] = b * cos[c] + a * sin[c];
+        }
     }
 }

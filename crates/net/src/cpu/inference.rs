@@ -13,6 +13,7 @@ use super::pieces::{PiecePlace, Pieces};
 use super::rotary::Rotary;
 use super::session::Session;
 use super::swiglu;
+use super::tile512::Bf16Products;
 use crate::batch::Batch;
 use crate::config::{NormPlacement, TransformerConfig};
 use crate::decoder::{Logits, Precision};
@@ -32,6 +33,8 @@ pub(crate) struct Inference {
     layers: Vec<InferenceLayer>,
     norm: Vec<f32>,
     head: Packed,
+    /// For the products of attention, unless they are to be exact.
+    products: Option<Bf16Products>,
 }
 
 struct InferenceLayer {
@@ -113,6 +116,7 @@ impl Inference {
                 .zip(config.variant.learned_positions)
                 .map(|(offset, rows)| vector(offset, rows * d)),
             norm: vector(offsets.norm, norm),
+            products: Bf16Products::detect().filter(|_| precision != Precision::Exact),
             head: packed(offsets.head, config.n_outputs(), d, head_precision),
             config,
         })
@@ -164,7 +168,8 @@ impl Inference {
                 each(n, blocks, |(qkv, stream)| self.project(layer, qkv, stream));
             }
             let gains = layer.qk_gains.as_ref().map(|(q, k)| (q.as_slice(), k.as_slice()));
-            let attention = CachedAttention { config: &self.config, batch, rotary, gains };
+            let attention =
+                CachedAttention { config: &self.config, batch, rotary, gains, products: self.products };
             attention.forward(pieces, sessions, layer_idx, qkv);
             let attended = |rows: &[PiecePlace], out: &mut Vec<f32>| cut.rows(rows, pieces, out);
             if let Some(next) = self.layers.get(layer_idx + 1) {

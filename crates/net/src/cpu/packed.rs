@@ -5,14 +5,13 @@
 //!
 //! Storage is as small as it can be without changing a bit: parameters that are exact in bf16, as those of small checkpoints are, are
 //! kept in bf16, since a single row costs as much as reading the weights. Where the precision allows it and the processor has an instruction
-//! for it, rows are rounded too and multiplied as they are stored ([`narrow`]); else all products are in f32 ([`plain`]).
+//! for it, rows are rounded too and multiplied as they are stored ([`narrow`](super::narrow)); else all products are in f32 ([`plain`]).
 
-mod narrow;
 mod plain;
 
+use super::narrow::{NarrowScratch, bf16};
 use super::tile512::{Bf16Products, Int8Products, ScaledInt8Products, WIDE};
 use crate::decoder::Precision;
-use narrow::{NarrowScratch, bf16};
 use plain::{PlainScratch, Weight};
 
 /// A linear layer without bias, `[outputs, inputs]`, in panels `[panel][word][16]`.
@@ -205,7 +204,7 @@ fn panels<T: Copy + Default>(columns: usize, outputs: usize, at: impl Fn(usize, 
 }
 
 /// The factor that brings numbers into -127..=127; not a number if one of them is not.
-fn int8_scale(row: &[f32]) -> f32 {
+pub(crate) fn int8_scale(row: &[f32]) -> f32 {
     // Bits without a sign are in the order of the numbers, and what is not a number comes last.
     let largest = row.iter().fold(0, |max, x| (x.to_bits() & 0x7fff_ffff).max(max));
     if largest > 0 { f32::from_bits(largest) / 127.0 } else { 1.0 }

@@ -42,14 +42,20 @@ impl Rotary {
         self.turn_by(x, position, -1.0);
     }
 
+    /// Cosines and sines of a position, `[head_dim / 2]` each.
+    #[inline]
+    pub(crate) fn at(&self, position: u32) -> (&[f32], &[f32]) {
+        let half = self.frequencies.len();
+        let at = position as usize * half..(position as usize + 1) * half;
+        (&self.cos[at.clone()], &self.sin[at])
+    }
+
     #[inline]
     fn turn_by(&self, x: &mut [f32], position: u32, sign: f32) {
         let half = self.frequencies.len();
-        let at = position as usize * half..(position as usize + 1) * half;
+        let (cos, sin) = self.at(position);
         let (low, high) = x.split_at_mut(half);
-        for (((low, high), cos), sin) in
-            low.iter_mut().zip(high).zip(&self.cos[at.clone()]).zip(&self.sin[at])
-        {
+        for (((low, high), cos), sin) in low.iter_mut().zip(high).zip(cos).zip(sin) {
             let (a, b, sin) = (*low, *high, sign * sin);
             *low = a * cos - b * sin;
             *high = b * cos + a * sin;

@@ -23,6 +23,21 @@ pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
     fold(lanes) + tail
 }
 
+/// Dot product of a width known to the compiler, one register after another.
+#[inline(always)]
+pub(crate) fn dot_fixed<const D: usize>(a: &[f32; D], b: &[f32; D]) -> f32 {
+    let (a, _) = a.as_chunks::<8>();
+    let (b, _) = b.as_chunks::<8>();
+    let mut lanes = [0.0f32; 8];
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..8 {
+            lanes[lane] = fma(a[lane], b[lane], lanes[lane]);
+        }
+    }
+    let four: [f32; 4] = std::array::from_fn(|lane| lanes[lane] + lanes[lane + 4]);
+    (four[0] + four[2]) + (four[1] + four[3])
+}
+
 /// `sum(a * b * c)`.
 #[inline(always)]
 pub(crate) fn dot3(a: &[f32], b: &[f32], c: &[f32]) -> f32 {

@@ -1,7 +1,7 @@
 //! Attention of a few queries, one by one, where a matrix product would not pay.
 
 use super::{Head, soften};
-use crate::cpu::scalar::{dot, fma};
+use crate::cpu::scalar::{dot, dot_fixed, fma};
 
 /// As [`forward`](super::forward).
 pub(super) fn forward(head: Head<'_>, out: &mut [f32], log_sums: Option<&mut [f32]>, scores: &mut Vec<f32>) {
@@ -49,21 +49,6 @@ fn fixed<const D: usize>(
         let inverse = 1.0 / total;
         out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum * inverse);
     }
-}
-
-/// Dot product of two vectors of one register width after another.
-#[inline(always)]
-fn dot_fixed<const D: usize>(a: &[f32; D], b: &[f32; D]) -> f32 {
-    let (a, _) = a.as_chunks::<8>();
-    let (b, _) = b.as_chunks::<8>();
-    let mut lanes = [0.0f32; 8];
-    for (a, b) in a.iter().zip(b) {
-        for lane in 0..8 {
-            lanes[lane] = fma(a[lane], b[lane], lanes[lane]);
-        }
-    }
-    let four: [f32; 4] = std::array::from_fn(|lane| lanes[lane] + lanes[lane + 4]);
-    (four[0] + four[2]) + (four[1] + four[3])
 }
 
 fn any(head: Head<'_>, out: &mut [f32], mut log_sums: Option<&mut [f32]>, scores: &mut Vec<f32>) {

@@ -1,7 +1,7 @@
 //! Rows rounded to bf16 or 8 bits, and their products where the processor has an instruction for them.
 
-use super::{Out, WIDE};
-use crate::cpu::tile512::{Operands, Products, TileOut};
+use super::packed::{Out, int8_scale};
+use super::tile512::{Operands, Products, TileOut, WIDE};
 
 /// Rows a tile: with four panels that is 24 of the 32 registers.
 const TALL: usize = 6;
@@ -10,16 +10,16 @@ const BROAD: usize = 4;
 
 /// Memory of one thread.
 #[derive(Default)]
-pub(super) struct NarrowScratch {
+pub(crate) struct NarrowScratch {
     /// Rounded rows, `[row][word]`.
     words: Vec<u32>,
     /// What a unit of each row stands for, in 8 bits.
-    pub(super) scales: Vec<f32>,
+    pub(crate) scales: Vec<f32>,
 }
 
 impl NarrowScratch {
     /// Rounds rows `[n, inputs]` to bf16.
-    pub(super) fn round_to_bf16(&mut self, x: &[f32], inputs: usize) {
+    pub(crate) fn round_to_bf16(&mut self, x: &[f32], inputs: usize) {
         self.words.clear();
         for row in x.chunks_exact(inputs) {
             let (pairs, last) = row.as_chunks::<2>();
@@ -29,11 +29,11 @@ impl NarrowScratch {
     }
 
     /// Rounds rows `[n, inputs]` to whole numbers from 1 to 255, 128 for zero, with a unit for each row.
-    pub(super) fn round_to_int8(&mut self, x: &[f32], inputs: usize) {
+    pub(crate) fn round_to_int8(&mut self, x: &[f32], inputs: usize) {
         self.words.clear();
         self.scales.clear();
         for row in x.chunks_exact(inputs) {
-            let scale = super::int8_scale(row);
+            let scale = int8_scale(row);
             self.scales.push(scale);
             let inverse = 1.0 / scale;
             // Adding this rounds to the nearest whole number, which then stands in the lowest byte, 128 higher than it is.
@@ -49,8 +49,8 @@ impl NarrowScratch {
         }
     }
 
-    /// The rounded rows times panels `[panel][word][16]`.
-    pub(super) fn products(&self, dot: impl Products, n_words: usize, panels: &[u32], out: Out<'_>) {
+    /// The rounded rows times the panels `[panel][word][16]` of the outputs that are wanted.
+    pub(crate) fn products(&self, dot: impl Products, n_words: usize, panels: &[u32], out: Out<'_>) {
         let size = n_words * WIDE;
         let whole = out.width / WIDE;
         let mut panel = 0;
@@ -117,7 +117,7 @@ struct Part<'a> {
 
 /// The nearest number of bf16, the even one of two, in the upper half; what is below it is not cleared. Not-a-number stays so.
 #[inline(always)]
-pub(super) fn bf16(x: f32) -> u32 {
+pub(crate) fn bf16(x: f32) -> u32 {
     let bits = x.to_bits();
     let rounded = bits + 0x7fff + (bits >> 16 & 1);
     if x.is_nan() { 0x7fc0_0000 } else { rounded }
