@@ -97,6 +97,14 @@ fn a_limit_of_nothing_ends_at_once_and_an_unsearched_line_has_no_value() {
     let mut stopped = UciPlayer::start(fake_engine(folder.path(), told)).unwrap();
     let choice = choose(&mut stopped, &position, Limit::default()).unwrap();
     assert_eq!((choice.thought.value, choice.thought.centipawns), (None, None));
+    // The end of a search that was cut short: a bound, which knows more than the last whole iteration, and then a filler.
+    let folder = tempfile::tempdir().unwrap();
+    let told = "echo info depth 5 seldepth 5 score cp 63 nodes 200 pv g2g4 d7d5; \
+                echo info depth 6 seldepth 6 score cp 12 upperbound nodes 500 pv g2g4; \
+                echo info depth 1 seldepth 0 score cp 0 nodes 501 pv g2g4; echo bestmove g2g4";
+    let mut stopped = UciPlayer::start(fake_engine(folder.path(), told)).unwrap();
+    let thought = choose(&mut stopped, &position, Limit::default()).unwrap().thought;
+    assert_eq!((thought.centipawns, thought.depth, thought.nodes), (Some(12), 6, 501));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use mavis_oracle::{
 };
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::{cmp::Ordering, path::PathBuf, time::Duration};
+use std::{cmp::Reverse, path::PathBuf, time::Duration};
 
 /// How to run an engine as a player.
 #[derive(Clone, PartialEq, Debug)]
@@ -96,12 +96,13 @@ impl UciPlayer {
             go.nodes = go.nodes.map(|nodes| ((nodes as f64 * share) as u64).max(1));
         }
         let position = turn.position;
+        // No position has more lines than moves.
+        let n_lines = turn.limit.lines.clamp(1, position.n_legal_moves().max(1) as u32);
         let order = Order {
             start: turn.start,
             moves: turn.moves,
             go,
-            // No position has more lines than moves.
-            n_lines: turn.limit.lines.clamp(1, position.n_legal_moves().max(1) as u32),
+            n_lines,
             hard_limit: turn.limit.time.or(self.settings.limits.move_time),
             cancel: &turn.cancel,
         };
@@ -119,44 +120,50 @@ impl UciPlayer {
         let mv = position.parse_move(&text).map_err(|_| nonsense(text))?;
         // Only an engine that answered well is kept; otherwise it is dropped, and killed, above.
         self.engine = Some(engine);
-        Ok(lines.analysis(mv))
+        Ok(lines.analysis(mv, n_lines))
     }
 }
 
-/// The last word on each line of a search, by rank.
+/// What an engine said of the moves in the course of a search; a line without a score takes none away.
 #[derive(Default)]
-struct Lines(Vec<Thought>);
+struct Lines {
+    /// The best line.
+    best: Thought,
+    /// The last word on each move, by its first mention.
+    told: Vec<Thought>,
+}
 
 impl Lines {
     fn hear(&mut self, thought: Thought) {
-        let Some(idx) = thought.rank.max(1).checked_sub(1).filter(|_| !thought.line.is_empty()) else {
-            return;
-        };
-        let idx = idx as usize;
-        // An engine tells its lines in order; what comes out of it is not kept.
-        match self.0.len().cmp(&idx) {
-            Ordering::Greater => self.0[idx] = thought,
-            Ordering::Equal => self.0.push(thought),
-            Ordering::Less => {}
+        let Some(&mv) = thought.line.first() else { return };
+        if thought.rank <= 1 {
+            if thought.value.is_some() || self.best.value.is_none() {
+                self.best = thought.clone();
+            } else {
+                self.best.nodes = thought.nodes;
+            }
+        }
+        match self.told.iter_mut().find(|known| known.line.first() == Some(&mv)) {
+            Some(known) if thought.value.is_none() && known.value.is_some() => known.rank = thought.rank,
+            Some(known) => *known = thought,
+            None => self.told.push(thought),
         }
     }
 
-    /// The engine's choice, and behind it the other moves it spoke of, best first.
-    fn analysis(self, mv: Move) -> Analysis {
-        let mut best = self.0.first().cloned().unwrap_or_default();
-        if best.line.first() != Some(&mv) {
-            best.line = vec![mv];
+    /// The engine's choice, and behind it the other moves it gave a value, best first.
+    fn analysis(mut self, mv: Move, n_lines: u32) -> Analysis {
+        if self.best.line.first() != Some(&mv) {
+            self.best.line = vec![mv];
         }
-        let mut analysis = Analysis::from(Choice { mv, thought: best });
-        for Thought { value, centipawns, mate, line, .. } in self.0 {
-            // A move that changed its rank in an iteration that was cut short stands in two places.
-            if let Some(&mv) = line.first()
-                && analysis.moves.iter().all(|known| known.mv != mv)
-            {
-                let told = MoveAnalysis { value, centipawns, mate, line, ..MoveAnalysis::plain(mv) };
-                analysis.moves.push(told);
-            }
-        }
+        let mut analysis = Analysis::from(Choice { mv, thought: self.best });
+        // A move that fell out of the lines keeps a rank that another has by now, from a shallower search.
+        self.told.sort_by_key(|thought| (thought.rank, Reverse(thought.depth)));
+        let others = self.told.into_iter().filter(|thought| thought.value.is_some());
+        analysis.moves.extend(others.filter_map(|Thought { value, centipawns, mate, line, .. }| {
+            let other = *line.first().filter(|other| **other != mv)?;
+            Some(MoveAnalysis { value, centipawns, mate, line, ..MoveAnalysis::plain(other) })
+        }));
+        analysis.moves.truncate(n_lines as usize);
         analysis
     }
 }
@@ -242,6 +249,7 @@ fn go(own: &UciLimits, turn: &Turn<'_>) -> Go {
 fn thought(position: &Position, info: &Info) -> Thought {
     let mut after = position.clone();
     let line = info.pv.iter().map_while(|text| after.play_text(text).ok()).collect();
+    // Bounds count too: a search that is stopped ends with one, and it knows more than the last whole iteration (docs/mpc.md).
     let (centipawns, mate) = match info.score {
         Some(UciScore::Centipawns(value, _)) => (Some(value), None),
         Some(UciScore::Mate(moves, _)) => (None, Some(moves)),
