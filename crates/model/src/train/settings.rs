@@ -213,6 +213,24 @@ mod tests {
     }
 
     #[test]
+    fn every_key_is_documented() {
+        let page = include_str!("../../../../docs/model.md");
+        let settings = toml::Table::try_from(TrainSettings::default()).expect("table");
+        for (key, value) in &settings {
+            match value.as_table().filter(|_| key != "budget") {
+                None => assert!(page.contains(&format!("`{key}`")), "{key}"),
+                Some(table) => {
+                    let told = |name: &String| {
+                        page.contains(&format!("`{key}.{name}`")) || page.contains(&format!("`.{name}`"))
+                    };
+                    assert_eq!(table.keys().find(|name| !told(name)), None, "{key}");
+                }
+            }
+        }
+        assert!(page.contains("`shape`") && page.contains("`puzzles`"));
+    }
+
+    #[test]
     fn resolved_settings_read_back_as_they_are() {
         for preset in Preset::ALL {
             let settings = TrainSettings::of(preset);
