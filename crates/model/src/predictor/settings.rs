@@ -153,3 +153,27 @@ impl PredictorSettings {
         Ok(config)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_documented_and_unknown_ones_are_errors() {
+        let page = include_str!("../../../../docs/predictors.md");
+        let settings = toml::Table::try_from(PredictorSettings::default()).expect("table");
+        let told = |key: &&String| !page.contains(&format!("`{key}`"));
+        assert_eq!(settings.keys().find(told), None);
+        let read = |text: &str| PredictorSettings::from_table(text.parse().expect("TOML"));
+        assert_eq!(read("").expect("empty"), PredictorSettings::default());
+        let partly = read("samples = 3\n[optimizer]\nbeta2 = 0.9").expect("settings");
+        assert_eq!(
+            (partly.samples, partly.run.optimizer.average_decay),
+            (3, 0.99),
+            "the rest is a predictor's"
+        );
+        for text in ["sample = 3", "[schedule]\npeek = 1.0", "target = 'qv'", "full_input = true"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+}
