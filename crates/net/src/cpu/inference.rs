@@ -20,8 +20,11 @@ use crate::decoder::{Logits, Precision};
 use crate::error::NetError;
 use crate::layout::{Layout, TransformerOffsets};
 
-/// Most rows of a block: their activations and a panel of weights stay in the second-level cache.
-const BLOCK_ROWS: usize = 96;
+/// Most rows of a block whose products are in f32: panels are widened once a block, so that large ones pay.
+const BLOCK_ROWS: usize = 192;
+/// Most rows of a block of narrow numbers: activations and a panel of weights stay in the second-level cache. With 48 and 192 instead of 96 for both,
+/// passes of 16 x 112 tokens took 3 % and 5 % less time on a Zen 4.
+const NARROW_BLOCK_ROWS: usize = 48;
 
 /// Fixed parameters, rearranged.
 pub(crate) struct Inference {
@@ -161,7 +164,7 @@ impl Inference {
         let cut = Pieces { batch, n_heads: self.config.n_heads, head_dim: self.config.head_dim() };
         places.clear();
         places.extend((0..batch.n_sequences()).flat_map(|sequence_idx| cut.places(sequence_idx)));
-        let rows = block_rows(n);
+        let rows = self.block_rows(n);
         for (layer_idx, layer) in self.layers.iter().enumerate() {
             if layer_idx == 0 {
                 let blocks = qkv.par_chunks_mut(rows * 3 * d).zip(stream.par_chunks_mut(rows * d));
@@ -182,7 +185,7 @@ impl Inference {
                 for row in wanted {
                     picked.extend_from_slice(&stream[*row as usize * d..][..d]);
                 }
-                let rows = block_rows(wanted.len());
+                let rows = self.block_rows(wanted.len());
                 let blocks = picked.par_chunks_mut(rows * d).zip(wanted.par_chunks(rows));
                 each(wanted.len(), blocks, |(stream, wanted)| {
                     let places: Vec<PiecePlace> = wanted.iter().map(|row| places[*row as usize]).collect();
@@ -203,7 +206,7 @@ impl Inference {
         let first = columns.start / 16 * 16;
         let width = columns.end - first;
         let mut values = vec![0.0; n * width];
-        let block = block_rows(n);
+        let block = self.block_rows(n);
         let blocks = values.par_chunks_mut(block * width).zip(memory.picked.par_chunks_mut(block * d));
         each(n, blocks, |(data, picked)| {
             with_memory(|own| {
@@ -259,15 +262,15 @@ impl Inference {
             stream.copy_from_slice(normed);
         }
     }
-}
 
-/// Rows of a block: as many blocks as keep every thread equally busy, none larger than [`BLOCK_ROWS`].
-fn block_rows(n: usize) -> usize {
-    let threads = rayon::current_num_threads();
-    // A batch may be empty, and then there is one block of nothing.
-    let blocks = n.div_ceil(BLOCK_ROWS).max(1).next_multiple_of(threads);
-    // Tiles have six rows, so smaller blocks than that would only read the weights more often.
-    n.div_ceil(blocks).next_multiple_of(6).max(6)
+    /// Rows of a block: as many blocks as keep every thread equally busy, none larger than it may be.
+    fn block_rows(&self, n: usize) -> usize {
+        let most = if self.products.is_some() { NARROW_BLOCK_ROWS } else { BLOCK_ROWS };
+        // A batch may be empty, and then there is one block of nothing.
+        let blocks = n.div_ceil(most).max(1).next_multiple_of(rayon::current_num_threads());
+        // Tiles have six rows, so smaller blocks than that would only read the weights more often.
+        n.div_ceil(blocks).next_multiple_of(6).max(6)
+    }
 }
 
 /// Runs blocks in parallel, or here when there is but one.
