@@ -36,7 +36,8 @@ fn decoders() -> Vec<(&'static str, CpuDecoder)> {
     };
     vec![
         ("f32", new(&parameters, Precision::Exact)),
-        ("bf16", new(&bf16(&parameters), Precision::Exact)),
+        ("f32, weights exact in bf16", new(&bf16(&parameters), Precision::Exact)),
+        ("bf16", new(&parameters, Precision::Bf16)),
         ("int8", new(&parameters, Precision::Int8)),
     ]
 }
