@@ -24,6 +24,7 @@ mod optimizer;
 mod pack;
 mod pages;
 mod program;
+mod spans;
 mod trainer;
 
 pub use conv_net::CudaConvNet;

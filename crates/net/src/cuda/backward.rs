@@ -184,8 +184,8 @@ impl Gradients {
         Op::kernel("norm_bwd", net.n_parts(), 1, 256, arguments)
     }
 
-    /// Gradients of queries, then of keys and values.
-    pub(super) fn attention(&self, net: &Network, side: Side, layer: usize, extent: Extent) -> [Op; 2] {
+    /// Gradients of attention: those of long sequences tile by tile, of queries, then of keys and values; those of short ones at once.
+    fn attention(&self, net: &Network, side: Side, layer: usize, extent: Extent) -> Vec<Op> {
         let (b, at, config) = (net.layer(layer), net.offsets.layers[layer], &net.config);
         let turn = |offset: Option<usize>, slot: usize| {
             Argument::Turn(Turn {
@@ -211,15 +211,29 @@ impl Gradients {
         let (n, scale) = (Int(extent.n_tokens as i32), net.score_scale());
         let kernel = |name, words, rest: &[Argument]| Op::Kernel {
             name,
-            grid: ((extent.n_tiles * config.n_heads) as u32, 1),
+            grid: ((extent.n_walked * config.n_heads) as u32, 1),
             block: 128,
             shared: net.attention_shared(words),
             arguments: [&inputs, rest].concat(),
         };
-        [
+        let walked = [
             kernel("attention_bwd_q", 0, &[out, dout, lse, delta, dqkv, turn(at.q_norm, 0), n, scale]),
             kernel("attention_bwd_kv", 8 * TILE, &[dout, lse, delta, dqkv, turn(at.k_norm, 1), n, scale]),
-        ]
+        ];
+        let mut ops: Vec<Op> = walked.into_iter().filter(|_| extent.n_walked > 0).collect();
+        ops.extend(net.spans(extent).map(|(class, n_spans, spans)| {
+            let ends =
+                [net.field(net.fields.prefix_end), net.field(net.fields.branch_start), out, dout, lse, dqkv];
+            let rest = [turn(at.q_norm, 0), turn(at.k_norm, 1), n, scale];
+            Op::Kernel {
+                name: class.names[1],
+                grid: ((n_spans * config.n_heads) as u32, 1),
+                block: class.threads() as u32,
+                shared: class.shared(config) as u32,
+                arguments: [&inputs[..2], &spans, &ends, &rest].concat(),
+            }
+        }));
+        ops
     }
 
     /// The embedding, learned positions and the sums of the gains.

@@ -104,9 +104,9 @@ impl CudaDecoder {
     }
 
     /// How a batch is packed: more tokens than there is room for stay as many, and are refused there.
-    fn job(&self, batch: &Batch) -> Job {
+    fn job(&self, batch: &Batch) -> Job<'static> {
         let n_tokens = rounded(batch.len(), self.net.fields.max_tokens);
-        Job { n_tokens, learning_rate: 0.0, max_positions: MAX_POSITIONS, gradient: false }
+        Job { n_tokens, learning_rate: 0.0, max_positions: MAX_POSITIONS, gradient: false, classes: &[] }
     }
 
     /// Sizes to run a batch at.
@@ -116,6 +116,8 @@ impl CudaDecoder {
             n_tokens: rounded(n_tokens, fields.max_tokens),
             n_rows: rounded(packed.n_rows, fields.max_rows),
             n_tiles: packed.n_tiles.max(1).next_power_of_two().min(fields.max_tiles),
+            n_walked: packed.n_tiles.max(1).next_power_of_two().min(fields.max_tiles),
+            n_spans: Default::default(),
         }
     }
 
@@ -164,7 +166,7 @@ impl CudaDecoder {
         let mut ops = if key.paged {
             self.net.forward(side, extent, &|net, layer| paged_attention(net, pool, layer, extent))?
         } else {
-            self.net.forward(side, extent, &|net, layer| vec![net.flat_attention(layer, extent)])?
+            self.net.forward(side, extent, &|net, layer| net.flat_attention(layer, extent))?
         };
         ops.push(self.net.last_norm(side, extent));
         let d = self.net.config.d_model;

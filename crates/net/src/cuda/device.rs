@@ -64,7 +64,7 @@ impl Device {
             context.load_module(Ptx::from_binary(program.image)).map_err(failed("loading the kernels"))?;
         let mut functions = HashMap::new();
         let mut registers = String::new();
-        for &name in kernels.names {
+        for &name in &kernels.names {
             let function = module
                 .load_function(name)
                 .map_err(|error| NetError::Device(format!("kernel {name}: {error:?}")))?;
@@ -90,6 +90,28 @@ impl Device {
             blas.version(),
         );
         Ok(Self { context, stream, uploads, functions, blas, description, n_sms: n_sms.max(1) as usize })
+    }
+
+    /// What blocks may use of it.
+    pub(super) fn shared_memory(&self) -> SharedMemory {
+        let of = |attribute| self.context.attribute(attribute).map_or(0, |bytes| bytes.max(0) as usize);
+        SharedMemory {
+            of_block: of(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
+            of_multiprocessor: of(
+                sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+            ),
+            reserved: of(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK),
+        }
+    }
+
+    /// Lets blocks of a kernel have up to `bytes`, and as many of them as fit share a multiprocessor.
+    pub(super) fn allow_shared(&self, name: &'static str, bytes: usize) -> Result<(), NetError> {
+        let function =
+            self.functions.get(name).ok_or_else(|| NetError::Device(format!("no kernel {name}")))?;
+        let set =
+            |attribute, value| function.set_attribute(attribute, value).map_err(failed("shared memory"));
+        set(sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes as i32)?;
+        set(sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100)
     }
 
     /// Makes the context current; every public entry calls it, since a trainer may move between threads.
@@ -237,6 +259,17 @@ impl Device {
         self.synchronize()?;
         Ok(Graph(graph))
     }
+}
+
+/// Shared memory of a GPU, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SharedMemory {
+    /// That a block may have.
+    pub(super) of_block: usize,
+    /// That a multiprocessor has.
+    pub(super) of_multiprocessor: usize,
+    /// Of which each block takes so much more than it asks for.
+    pub(super) reserved: usize,
 }
 
 /// Dynamic shared memory a block may ask for: what every GPU from compute capability 8.6 on has.

@@ -7,6 +7,7 @@ use super::op::Argument::{self, Address, Float, Int};
 use super::op::{Op, Operands};
 use super::pack::{Fields, TILE};
 use super::program::Kernels;
+use super::spans::{Class, MAX_CLASSES, SPAN};
 use crate::config::{ConfigError, NormPlacement, TransformerConfig};
 use crate::error::NetError;
 use crate::layout::{Layout, TransformerOffsets};
@@ -29,6 +30,8 @@ pub(super) struct Network {
     pub(super) offsets: TransformerOffsets,
     /// Where the arrays of a batch lie in `block`.
     pub(super) fields: Fields,
+    /// How short sequences are taken in the backward pass.
+    pub(super) classes: Vec<Class>,
     /// The batch at hand.
     pub(super) block: Buffer,
     /// Cosine and sine, `[MAX_POSITIONS, head_dim / 2]`.
@@ -85,6 +88,10 @@ pub(super) struct Extent {
     pub(super) n_tokens: usize,
     pub(super) n_tiles: usize,
     pub(super) n_rows: usize,
+    /// Tiles of long sequences, for the backward pass.
+    pub(super) n_walked: usize,
+    /// Short sequences of each class.
+    pub(super) n_spans: [usize; MAX_CLASSES],
 }
 
 impl Network {
@@ -99,6 +106,12 @@ impl Network {
         let layout = Layout::transformer(config)?;
         let offsets = TransformerOffsets::new(config, &layout)?;
         let device = Device::open(ordinal, &Kernels::transformer(config))?;
+        let classes =
+            if training { Class::all(config, device.shared_memory(), device.n_sms) } else { Vec::new() };
+        for class in &classes {
+            device.allow_shared(class.names[0], class.shared_forward(config))?;
+            device.allow_shared(class.names[1], class.shared(config))?;
+        }
         let (n, r, d, ff) = (fields.max_tokens, fields.max_rows, config.d_model, config.d_ff);
         let half = |columns: usize| device.zeroed(n * columns * HALF);
         let layers = (0..if training { config.n_layers } else { 1 })
@@ -130,6 +143,7 @@ impl Network {
             layout,
             offsets,
             fields,
+            classes,
             block,
             rotations,
             layers,
@@ -289,28 +303,46 @@ impl Network {
         Ok(ops)
     }
 
-    /// Attention of a block over the batch itself.
-    pub(super) fn flat_attention(&self, layer: usize, extent: Extent) -> Op {
+    /// Attention of a block over the batch itself: long sequences tile by tile, short ones at once.
+    pub(super) fn flat_attention(&self, layer: usize, extent: Extent) -> Vec<Op> {
         let b = self.layer(layer);
-        Op::Kernel {
+        let inputs = [Address(b.qk.address), Address(b.qkv.address)];
+        let tiles = [self.field(self.fields.tiles), self.field(self.fields.stats), self.counts()];
+        let rest = [
+            self.field(self.fields.prefix_end),
+            self.field(self.fields.branch_start),
+            Address(b.attended.address),
+            Address(b.lse.address),
+            Int(extent.n_tokens as i32),
+            self.score_scale(),
+        ];
+        let walked = Op::Kernel {
             name: "attention_fwd",
-            grid: ((extent.n_tiles * self.config.n_heads) as u32, 1),
+            grid: ((extent.n_walked * self.config.n_heads) as u32, 1),
             block: 128,
             shared: self.attention_shared(0),
-            arguments: vec![
-                Address(b.qk.address),
-                Address(b.qkv.address),
-                self.field(self.fields.tiles),
-                self.field(self.fields.stats),
-                self.counts(),
-                self.field(self.fields.prefix_end),
-                self.field(self.fields.branch_start),
-                Address(b.attended.address),
-                Address(b.lse.address),
-                Int(extent.n_tokens as i32),
-                self.score_scale(),
-            ],
-        }
+            arguments: [&inputs[..], &tiles, &rest].concat(),
+        };
+        let mut ops: Vec<Op> = (extent.n_walked > 0).then_some(walked).into_iter().collect();
+        ops.extend(self.spans(extent).map(|(class, n_spans, spans)| Op::Kernel {
+            name: class.names[0],
+            grid: ((n_spans * self.config.n_heads) as u32, 1),
+            block: class.threads() as u32,
+            shared: class.shared_forward(&self.config) as u32,
+            arguments: [&inputs[..], &spans, &rest].concat(),
+        }));
+        ops
+    }
+
+    /// The launches over short sequences: how many each has, and their spans and views.
+    pub(super) fn spans(&self, extent: Extent) -> impl Iterator<Item = (&Class, usize, [Argument; 2])> {
+        let mut first = 0;
+        let launches = self.classes.iter().zip(extent.n_spans).map(move |(class, n_spans)| {
+            let spans = self.field(self.fields.spans + SPAN * first);
+            first += n_spans;
+            (class, n_spans, [spans, self.field(self.fields.views)])
+        });
+        launches.filter(|(_, n_spans, _)| *n_spans > 0)
     }
 
     /// The last norm at the wanted rows.

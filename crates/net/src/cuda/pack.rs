@@ -1,6 +1,9 @@
 //! A batch as one block of words, ready for one upload.
 
 use crate::batch::{Batch, LossRows};
+use std::ops::Range;
+
+use super::spans::{Class, MAX_CLASSES, SPAN, Spans, VIEW};
 use crate::error::NetError;
 
 /// Rows of an attention tile; `TILE` in `attention.cu`.
@@ -34,6 +37,9 @@ pub(super) struct Fields {
     pub(super) tiles: usize,
     /// Four words a tile.
     pub(super) stats: usize,
+    /// Short sequences, and what their tiles see.
+    pub(super) spans: usize,
+    pub(super) views: usize,
     pub(super) rows: usize,
     /// Next loss row of the same token, -1 for none.
     pub(super) next_row: usize,
@@ -50,6 +56,7 @@ impl Fields {
     pub(super) fn new(max_tokens: usize, max_rows: usize, max_targets: usize, learned: bool) -> Self {
         // Sequences are rarely shorter than 8 tokens; a batch of many that are is refused.
         let max_tiles = max_tokens / TILE + max_tokens / 8 + 2;
+        let (max_spans, max_views) = Spans::room(max_tiles, max_tokens);
         let mut words = 0usize;
         let mut take = |n: usize| {
             let at = words;
@@ -71,6 +78,8 @@ impl Fields {
             first_row: take(max_tokens),
             tiles: take(4 * max_tiles),
             stats: take(4 * max_tiles),
+            spans: take(SPAN * max_spans),
+            views: take(VIEW * max_views),
             rows: take(max_rows),
             next_row: take(max_rows),
             weights: take(max_rows),
@@ -89,7 +98,7 @@ impl Fields {
         block: &mut [u32],
         batch: &Batch,
         rows: &LossRows,
-        job: &Job,
+        job: &Job<'_>,
     ) -> Result<Packed, NetError> {
         let (n, n_rows) = (batch.len(), rows.len());
         let fits = |what, got, room| {
@@ -119,7 +128,7 @@ impl Fields {
             }
         }
         self.link_rows(block, rows, job.n_tokens);
-        let n_tiles = self.tile(block, batch, job.n_tokens)?;
+        let (n_tiles, n_walked, n_spans) = self.tile(block, batch, job)?;
         for (row, weight) in rows.weights.iter().enumerate() {
             block[self.weights + row] = weight.to_bits();
         }
@@ -132,15 +141,16 @@ impl Fields {
         }
         let loss_scale = if n_rows == 0 { 0.0 } else { 1.0 / rows.normalizer() };
         block[..HEADER].fill(0);
-        block[..5].copy_from_slice(&[
+        block[..6].copy_from_slice(&[
             n as u32,
             n_rows as u32,
             n_tiles as u32,
             job.learning_rate.to_bits(),
             loss_scale.to_bits(),
+            n_walked as u32,
         ]);
         let words = self.targets + 2 * rows.target_ids.len();
-        Ok(Packed { n_rows, n_tiles, words })
+        Ok(Packed { n_rows, n_tiles, n_walked, n_spans, words })
     }
 
     /// Lists the rows of each token.
@@ -154,40 +164,55 @@ impl Fields {
         }
     }
 
-    /// Cuts sequences into tiles and sums up what each sees; unused tokens get tiles of length zero.
-    fn tile(&self, block: &mut [u32], batch: &Batch, n_tokens: usize) -> Result<usize, NetError> {
-        let mut n_tiles = 0;
-        let mut put = |block: &mut [u32], tile: [u32; 4], stats: [u32; 4]| {
-            if n_tiles == self.max_tiles {
-                let got = n_tiles + 1;
-                return Err(NetError::Length {
-                    what: "attention tiles of a batch on the device",
-                    expected: self.max_tiles,
-                    got,
-                });
-            }
-            block[self.tiles + 4 * n_tiles..][..4].copy_from_slice(&tile);
-            block[self.stats + 4 * n_tiles..][..4].copy_from_slice(&stats);
-            n_tiles += 1;
-            Ok(n_tiles - 1)
-        };
-        for sequence in 0..batch.n_sequences() {
-            let range = batch.sequence(sequence);
-            let len = range.len() as u32;
-            let mut first = None;
+    /// Cuts sequences into tiles and sums up what each sees; unused tokens get tiles of length zero. Long sequences come first, then what is unused, then
+    /// the short ones, which are spans too. Says how many tiles there are, how many of them are to be walked for gradients, and how many spans.
+    fn tile(
+        &self,
+        block: &mut [u32],
+        batch: &Batch,
+        job: &Job<'_>,
+    ) -> Result<(usize, usize, [usize; MAX_CLASSES]), NetError> {
+        let (mut spans, mut tiles) = (Spans::new(job.classes), Vec::new());
+        let cut = |tiles: &mut Vec<[[u32; 4]; 2]>, range: Range<usize>| {
+            let first = tiles.len() as u32;
             for begin in range.clone().step_by(TILE) {
                 let end = (begin + TILE).min(range.end);
                 let stats = stats(&batch.prefix_end[begin..end], &batch.branch_start[begin..end]);
-                let tile = [range.start as u32, len, (begin - range.start) as u32, 0];
-                let index = put(block, tile, stats)?;
-                let first = *first.get_or_insert(index);
-                block[self.tiles + 4 * index + 3] = first as u32;
+                let row = (begin - range.start) as u32;
+                tiles.push([[range.start as u32, range.len() as u32, row, first], stats]);
+            }
+        };
+        let mut short = Vec::new();
+        for range in (0..batch.n_sequences()).map(|sequence| batch.sequence(sequence)) {
+            let (ends, starts) = (&batch.prefix_end[range.clone()], &batch.branch_start[range.clone()]);
+            if spans.take(range.start, ends, starts) {
+                short.push(range);
+            } else {
+                cut(&mut tiles, range);
             }
         }
-        for begin in (batch.len()..n_tokens).step_by(TILE) {
-            put(block, [begin as u32, 0, 0, (n_tokens - begin).min(TILE) as u32], [0; 4])?;
+        let mut n_walked = tiles.len();
+        for begin in (batch.len()..job.n_tokens).step_by(TILE) {
+            let n = (job.n_tokens - begin).min(TILE);
+            tiles.push([[begin as u32, 0, 0, n as u32], [0; 4]]);
+            if job.classes.is_empty() {
+                n_walked += 1;
+            } else {
+                spans.clear(begin, n);
+            }
         }
-        Ok(n_tiles)
+        short.into_iter().for_each(|range| cut(&mut tiles, range));
+        let (n_tiles, room) = (tiles.len(), self.max_tiles);
+        if n_tiles > room {
+            let what = "attention tiles of a batch on the device";
+            return Err(NetError::Length { what, expected: room, got: n_tiles });
+        }
+        for (index, [tile, stats]) in tiles.iter().enumerate() {
+            block[self.tiles + 4 * index..][..4].copy_from_slice(tile);
+            block[self.stats + 4 * index..][..4].copy_from_slice(stats);
+        }
+        let (before, views) = block.split_at_mut(self.views);
+        Ok((n_tiles, n_walked, spans.write(&mut before[self.spans..], views)))
     }
 }
 
@@ -224,7 +249,7 @@ fn sort_by_id(tokens: &[u32], n: usize, order: &mut [u32]) {
 
 /// What a batch is packed for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Job {
+pub(super) struct Job<'a> {
     /// Tokens the kernels will run over.
     pub(super) n_tokens: usize,
     /// Learning rate of the update that follows.
@@ -233,6 +258,8 @@ pub(super) struct Job {
     pub(super) max_positions: usize,
     /// A backward pass follows.
     pub(super) gradient: bool,
+    /// How it takes short sequences.
+    pub(super) classes: &'a [Class],
 }
 
 /// What was written.
@@ -242,6 +269,10 @@ pub(super) struct Packed {
     pub(super) n_rows: usize,
     /// Attention tiles, those of unused tokens included.
     pub(super) n_tiles: usize,
+    /// Tiles whose gradients come tile by tile: the first ones, of the long sequences.
+    pub(super) n_walked: usize,
+    /// Short sequences of each class, rounded up.
+    pub(super) n_spans: [usize; MAX_CLASSES],
     /// Words that have to travel.
     pub(super) words: usize,
 }
@@ -253,7 +284,7 @@ mod tests {
     fn packed(batch: &Batch, rows: &LossRows, n_tokens: usize) -> (Fields, Vec<u32>, Packed) {
         let fields = Fields::new(256, 64, 128, true);
         let mut block = vec![7; fields.words];
-        let job = Job { n_tokens, learning_rate: 0.5, max_positions: 512, gradient: true };
+        let job = Job { n_tokens, learning_rate: 0.5, max_positions: 512, gradient: true, classes: &[] };
         let packed = fields.pack(&mut block, batch, rows, &job).unwrap();
         (fields, block, packed)
     }
@@ -303,7 +334,7 @@ mod tests {
         batch.push_causal(&[1; 300]);
         let fields = Fields::new(256, 64, 128, false);
         let mut block = vec![0; fields.words];
-        let job = Job { n_tokens: 256, learning_rate: 0.0, max_positions: 512, gradient: true };
+        let job = Job { n_tokens: 256, learning_rate: 0.0, max_positions: 512, gradient: true, classes: &[] };
         let error = fields.pack(&mut block, &batch, &LossRows::default(), &job).unwrap_err();
         assert_eq!(error.to_string(), "tokens of a batch on the device: expected 256 elements, got 300");
     }

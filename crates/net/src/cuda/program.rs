@@ -4,6 +4,7 @@ use std::ffi::CString;
 
 use cudarc::nvrtc::{result as nvrtc, sys as nvrtc_sys};
 
+use super::spans;
 use crate::config::{NormKind, NormPlacement, TransformerConfig};
 use crate::error::NetError;
 
@@ -11,7 +12,7 @@ use crate::error::NetError;
 pub(super) struct Kernels {
     source: &'static str,
     /// Entry points.
-    pub(super) names: &'static [&'static str],
+    pub(super) names: Vec<&'static str>,
     /// Macros of the shape.
     shape: Vec<(&'static str, usize)>,
 }
@@ -29,12 +30,13 @@ impl Kernels {
             ("LAYERNORM", usize::from(config.variant.norm == NormKind::Layer)),
             ("POSTNORM", usize::from(config.variant.placement == NormPlacement::Post)),
         ];
-        Self { source: TRANSFORMER, names: &TRANSFORMER_KERNELS, shape }
+        let names = TRANSFORMER_KERNELS.into_iter().chain(spans::kernels(config)).collect();
+        Self { source: TRANSFORMER, names, shape }
     }
 
     /// Those of small nets over boards, which take their shapes as arguments.
     pub(super) fn conv() -> Self {
-        Self { source: CONV, names: &CONV_KERNELS, shape: Vec::new() }
+        Self { source: CONV, names: CONV_KERNELS.to_vec(), shape: Vec::new() }
     }
 }
 
@@ -46,6 +48,7 @@ const TRANSFORMER: &str = concat!(
     include_str!("kernels/mlp.cu"),
     include_str!("kernels/attention.cu"),
     include_str!("kernels/attention_bwd.cu"),
+    include_str!("kernels/attention_short.cu"),
     include_str!("kernels/loss.cu"),
     include_str!("kernels/optimizer.cu"),
 );

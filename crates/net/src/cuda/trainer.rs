@@ -134,11 +134,15 @@ impl CudaTrainer {
         let fields = &self.net.fields;
         let eighth = fields.max_tokens / 8;
         let rows_step = (fields.max_rows / 16).max(256);
-        let (n_rows, n_tiles) = packed.map_or((0, 0), |packed| (packed.n_rows, packed.n_tiles));
+        let (n_rows, n_tiles, n_walked, n_spans) = packed.map_or(Default::default(), |packed| {
+            (packed.n_rows, packed.n_tiles, packed.n_walked, packed.n_spans)
+        });
         Extent {
             n_tokens: n_tokens.div_ceil(eighth).max(1) * eighth,
             n_rows: (n_rows.max(1).next_multiple_of(rows_step)).min(fields.max_rows),
             n_tiles: n_tiles.max(1).next_multiple_of(256).min(fields.max_tiles),
+            n_walked: n_walked.next_multiple_of(256).min(fields.max_tiles),
+            n_spans,
         }
     }
 
@@ -173,7 +177,8 @@ impl CudaTrainer {
         let slot_idx = self.next_slot;
         let n_tokens = self.extent(batch.len(), None).n_tokens;
         let slot = &mut self.slots[slot_idx];
-        let job = Job { n_tokens, learning_rate, max_positions: MAX_POSITIONS, gradient: true };
+        let classes = &self.net.classes;
+        let job = Job { n_tokens, learning_rate, max_positions: MAX_POSITIONS, gradient: true, classes };
         let packed = self.net.fields.pack(slot.words.words_mut(), batch, rows, &job)?;
         let device = &self.net.device;
         device.upload_async(&device.uploads, slot.staging.address, &slot.words, packed.words)?;
@@ -194,8 +199,7 @@ impl CudaTrainer {
 
     /// Forward pass, head and cross-entropy.
     fn forward(&mut self, side: Side, extent: Extent, gradient: bool) -> Result<Vec<Op>, NetError> {
-        let mut ops =
-            self.net.forward(side, extent, &|net, layer| vec![net.flat_attention(layer, extent)])?;
+        let mut ops = self.net.forward(side, extent, &|net, layer| net.flat_attention(layer, extent))?;
         ops.push(self.net.last_norm(side, extent));
         let (d, vocab) = (self.net.config.d_model, self.net.config.n_outputs());
         let operands = Operands::plain(
@@ -413,8 +417,7 @@ impl Trainer for CudaTrainer {
         self.drain()?;
         let (_, extent) = self.load(batch, &wanted, 0.0)?;
         let side = self.optimizer.side(&self.net.device, weights)?;
-        let mut ops =
-            self.net.forward(side, extent, &|net, layer| vec![net.flat_attention(layer, extent)])?;
+        let mut ops = self.net.forward(side, extent, &|net, layer| net.flat_attention(layer, extent))?;
         ops.push(self.net.last_norm(side, extent));
         self.net.device.run_all(&ops)?;
         let (mut all, mut first) = (Vec::with_capacity(wants.len()), 0);

@@ -92,9 +92,8 @@ impl Shadow<'_> {
                     "swiglu_fwd" => self.swiglu_fwd(op, &a),
                     "swiglu_bwd" => self.swiglu_bwd(op, &a),
                     "rotate_qk" => self.rotate_qk(op, &a),
-                    "attention_fwd" => self.attention_fwd(op, &a),
-                    "attention_bwd_q" => self.attention_bwd(op, &a, true),
-                    "attention_bwd_kv" => self.attention_bwd(op, &a, false),
+                    name if name.starts_with("attention_fwd") => self.attention_fwd(op, &a, grid.0 as usize),
+                    name if name.starts_with("attention_bwd") => self.attention_bwd(op, &a, grid.0 as usize),
                     "cross_entropy" => self.cross_entropy(op, &a),
                     // The update is checked as a whole against the CPU's.
                     _ => self.net.device.run(op).map(|()| Vec::new()),

@@ -11,7 +11,7 @@
 #define TILE 64
 #define SUB (HD <= 32 ? 32 : 16) // columns of scores held at once in the backward pass
 #define MAXI 0x7fffffff
-extern __shared__ __align__(16) bf16 sm[]; // two stages of two tiles
+extern __shared__ __align__(128) bf16 sm[]; // two stages of two tiles
 // Blocks a multiprocessor holds: as many as fit without spilled registers.
 #define FWD_BLOCKS (HD <= 32 ? 6 : HD <= 64 ? 4 : 2)
 #define BWD_BLOCKS (HD <= 32 ? 4 : HD <= 64 ? 3 : 1)
@@ -299,7 +299,7 @@ KERNEL __launch_bounds__(128, FWD_BLOCKS) attention_fwd(const bf16* qk, const bf
                                                         float* lse, int n, float scale) {
     int h = blockIdx.x % NH, tile = blockIdx.x / NH;
     int4 t = load_early(tiles + tile), tile_stats = load_early(stats + tile);
-    if (tile >= counts[C_TILES] || t.y == 0) return;
+    if (tile >= counts[C_WALKED] || t.y == 0) return;
     FlatKeys keys = {qk + (size_t)t.x * (2 * D) + D + h * HD, qkv + (size_t)t.x * (3 * D) + 2 * D + h * HD};
     attend(keys, t, tile_stats, h, qk, prefix_end, branch_start, out, lse, n, scale);
 }

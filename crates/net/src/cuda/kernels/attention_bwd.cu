@@ -1,4 +1,4 @@
-// Gradients of masked attention in two launches: queries first (they also leave delta = sum(out * dout) behind), then keys
+// Gradients of masked attention of long sequences in two launches: queries first (they also leave delta = sum(out * dout) behind), then keys
 // and values. Scores are computed in both, which costs two products more than atomics would, and is deterministic.
 // Gradients leave through the rotation (and the norm of queries and keys) straight into dqkv [n, 3 D].
 #define GAIN_SLOTS 64
@@ -11,22 +11,32 @@ struct Turn {
     float eps;
 };
 
-// c holds the gradient of rotated rows t0 and t1 (tokens; `some` is one that exists); raw and to point at the head's first column in [n, 3 D].
-__device__ __forceinline__ void store_turned(float c[NO][4], Turn turn, int some, int t0, int t1, bool ok0, bool ok1, const bf16* raw,
-                                             bf16* to, float* scratch) {
+// Cosines and sines of the rows a thread has in an accumulator, two neighbouring columns each.
+struct Rotation {
+    float4 rows[2][NO / 2];
+    __device__ __forceinline__ void load(const float2* table, int position0, int position1, int t2) {
+        const float2 *p0 = table + position0 * (HD / 2) + t2, *p1 = table + position1 * (HD / 2) + t2;
+#pragma unroll
+        for (int j = 0; j < NO / 2; j++) {
+            rows[0][j] = *reinterpret_cast<const float4*>(p0 + j * 8);
+            rows[1][j] = *reinterpret_cast<const float4*>(p1 + j * 8);
+        }
+    }
+};
+// c holds the gradient of rotated rows t0 and t1 (tokens) and comes back as that of the rows themselves; raw points at the head's first column in
+// [n, 3 D]. With QKNORM the gradient of the gain is left in gains (a warp's own, in shared memory), or added to what is there.
+template <bool ADD>
+__device__ __forceinline__ void turn_back(float c[NO][4], const Rotation& rotation, Turn turn, int t0, int t1, bool ok0, bool ok1,
+                                          const bf16* raw, float* gains) {
     int lane = threadIdx.x & 31, t2 = (lane & 3) * 2;
-    // Rows past the end take the rotation of a token that is there, rather than a position chosen by a condition: of
-    // `(size_t)(ok ? position : 0) * k` ptxas 13 makes a 64-bit zero that is read before it is written (illegal addresses on sm_90).
-    const float2* cs0 = turn.table + (size_t)turn.positions[ok0 ? t0 : some] * (HD / 2);
-    const float2* cs1 = turn.table + (size_t)turn.positions[ok1 ? t1 : some] * (HD / 2);
 #pragma unroll
     for (int j = 0; j < NO / 2; j++)
 #pragma unroll
         for (int e = 0; e < 4; e++) {
-            float2 r = (e >> 1 ? cs1 : cs0)[j * 8 + t2 + (e & 1)];
-            float x = c[j][e], y = c[j + NO / 2][e];
-            c[j][e] = x * r.x + y * r.y;
-            c[j + NO / 2][e] = y * r.x - x * r.y;
+            float4 r = rotation.rows[e >> 1][j];
+            float co = e & 1 ? r.z : r.x, si = e & 1 ? r.w : r.y, x = c[j][e], y = c[j + NO / 2][e];
+            c[j][e] = x * co + y * si;
+            c[j + NO / 2][e] = y * co - x * si;
         }
 #if QKNORM
     float acc[NO][2] = {};
@@ -59,7 +69,6 @@ __device__ __forceinline__ void store_turned(float c[NO][4], Turn turn, int some
 #pragma unroll
             for (int e = 0; e < 2; e++) c[j][half * 2 + e] = (c[j][half * 2 + e] - x[j][e] * d) * r;
     }
-    __syncthreads();
 #pragma unroll
     for (int j = 0; j < NO; j++)
 #pragma unroll
@@ -68,18 +77,26 @@ __device__ __forceinline__ void store_turned(float c[NO][4], Turn turn, int some
             v += __shfl_xor_sync(FULL, v, 4);
             v += __shfl_xor_sync(FULL, v, 8);
             v += __shfl_xor_sync(FULL, v, 16);
-            if (lane < 4) scratch[(threadIdx.x >> 5) * HD + j * 8 + t2 + e] = v;
+            if (lane < 4) gains[j * 8 + t2 + e] = ADD ? gains[j * 8 + t2 + e] + v : v;
         }
-    __syncthreads();
-    if (threadIdx.x < HD)
-        atomicAdd(turn.slots + (blockIdx.x % GAIN_SLOTS) * HD + threadIdx.x,
-                  scratch[threadIdx.x] + scratch[HD + threadIdx.x] + scratch[2 * HD + threadIdx.x] + scratch[3 * HD + threadIdx.x]);
 #endif
+}
+// Rows t0 and t1 of an accumulator, to the head's columns in [n, 3 D].
+__device__ __forceinline__ void store_rows(bf16* to, float c[NO][4], int t0, int t1, bool ok0, bool ok1, int t2) {
 #pragma unroll
     for (int j = 0; j < NO; j++) {
         if (ok0) *reinterpret_cast<u32*>(to + (size_t)t0 * (3 * D) + j * 8 + t2) = pack(c[j][0], c[j][1]);
         if (ok1) *reinterpret_cast<u32*>(to + (size_t)t1 * (3 * D) + j * 8 + t2) = pack(c[j][2], c[j][3]);
     }
+}
+// The gains of all warps, onto those of other blocks.
+template <int WARPS> __device__ __forceinline__ void add_gains(const float* gains, float* slots) {
+    __syncthreads();
+    if (threadIdx.x >= HD) return;
+    float sum = 0.f;
+#pragma unroll
+    for (int w = 0; w < WARPS; w++) sum += gains[w * HD + threadIdx.x];
+    atomicAdd(slots + (blockIdx.x % GAIN_SLOTS) * HD + threadIdx.x, sum);
 }
 // Zeros in the head's columns of the unused tokens of a tile.
 __device__ __forceinline__ void clear_rows(bf16* to, int4 t) {
@@ -95,7 +112,7 @@ KERNEL __launch_bounds__(128, BWD_BLOCKS) attention_bwd_q(const bf16* qk, const 
                                               const float* lse, float* delta, bf16* dqkv, Turn turn, int n, float scale) {
     int h = blockIdx.x % NH, tile = blockIdx.x / NH;
     int4 t = load_early(tiles + tile), tile_stats = load_early(stats + tile);
-    if (tile >= counts[C_TILES]) return;
+    if (tile >= counts[C_WALKED]) return;
     int start = t.x, len = t.y, q0 = t.z;
     if (len == 0) {
         clear_rows(dqkv + h * HD, t);
@@ -184,7 +201,16 @@ KERNEL __launch_bounds__(128, BWD_BLOCKS) attention_bwd_q(const bf16* qk, const 
     for (int j = 0; j < NO; j++)
 #pragma unroll
         for (int e = 0; e < 4; e++) dq[j][e] *= scale;
-    store_turned(dq, turn, start, start + r0, start + r1, ok0, ok1, qkv + h * HD, dqkv + h * HD, reinterpret_cast<float*>(sm));
+    float* gains = reinterpret_cast<float*>(sm);
+    Rotation rotation;
+    // Rows past the end take the rotation of the first token, rather than a position chosen by a condition: of `(size_t)(ok ? position : 0) * k`
+    // ptxas 13 makes a 64-bit zero that is read before it is written (illegal addresses on sm_90).
+    rotation.load(turn.table, turn.positions[start + (ok0 ? r0 : 0)], turn.positions[start + (ok1 ? r1 : 0)], t2);
+    turn_back<false>(dq, rotation, turn, start + r0, start + r1, ok0, ok1, qkv + h * HD, gains + (threadIdx.x >> 5) * HD);
+    store_rows(dqkv + h * HD, dq, start + r0, start + r1, ok0, ok1, t2);
+#if QKNORM
+    add_gains<4>(gains, turn.slots);
+#endif
 }
 
 // Dynamic shared memory: 4 * TILE * PITCH elements and 2 * 4 * TILE words.
@@ -194,7 +220,7 @@ KERNEL __launch_bounds__(128, BWD_BLOCKS) attention_bwd_kv(const bf16* qk, const
     int* words = reinterpret_cast<int*>(sm + 4 * TILE * PITCH);
     int h = blockIdx.x % NH, tile = blockIdx.x / NH;
     int4 t = load_early(tiles + tile);
-    if (tile >= counts[C_TILES]) return;
+    if (tile >= counts[C_WALKED]) return;
     int start = t.x, len = t.y, k0 = t.z;
     bf16 *dk_to = dqkv + D + h * HD, *dv_to = dqkv + 2 * D + h * HD;
     if (len == 0) {
@@ -285,11 +311,18 @@ KERNEL __launch_bounds__(128, BWD_BLOCKS) attention_bwd_kv(const bf16* qk, const
         stage ^= 1;
     }
 #pragma unroll
-    for (int j = 0; j < NO; j++) {
-        if (ok0) *reinterpret_cast<u32*>(dv_to + (size_t)(start + r0) * (3 * D) + j * 8 + t2) = pack(dv[j][0], dv[j][1]);
-        if (ok1) *reinterpret_cast<u32*>(dv_to + (size_t)(start + r1) * (3 * D) + j * 8 + t2) = pack(dv[j][2], dv[j][3]);
+    for (int j = 0; j < NO; j++)
 #pragma unroll
         for (int e = 0; e < 4; e++) dk[j][e] *= scale;
-    }
-    store_turned(dk, turn, start, start + r0, start + r1, ok0, ok1, qkv + D + h * HD, dk_to, reinterpret_cast<float*>(sm));
+    store_rows(dv_to, dv, start + r0, start + r1, ok0, ok1, t2);
+    float* gains = reinterpret_cast<float*>(sm);
+    Rotation rotation;
+    // Rows past the end take the rotation of the first token, rather than a position chosen by a condition: of `(size_t)(ok ? position : 0) * k`
+    // ptxas 13 makes a 64-bit zero that is read before it is written (illegal addresses on sm_90).
+    rotation.load(turn.table, turn.positions[start + (ok0 ? r0 : 0)], turn.positions[start + (ok1 ? r1 : 0)], t2);
+    turn_back<false>(dk, rotation, turn, start + r0, start + r1, ok0, ok1, qkv + D + h * HD, gains + (threadIdx.x >> 5) * HD);
+    store_rows(dk_to, dk, start + r0, start + r1, ok0, ok1, t2);
+#if QKNORM
+    add_gains<4>(gains, turn.slots);
+#endif
 }

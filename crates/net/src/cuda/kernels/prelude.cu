@@ -9,7 +9,7 @@ typedef unsigned long long u64;
 #define KERNEL extern "C" __global__ void
 
 // First words of a batch: counts, then settings, in device memory because a captured graph cannot change its arguments.
-enum { C_TOKENS, C_ROWS, C_TILES, C_LR, C_LOSS_SCALE };
+enum { C_TOKENS, C_ROWS, C_TILES, C_LR, C_LOSS_SCALE, C_WALKED };
 // The optimizer's settings, then its state, then what `tick` derives for the update at hand.
 enum { H_BETA1, H_BETA2, H_EPS, H_DECAY, H_CLIP, H_MOMENTUM, H_MUON_SCALE, H_AVERAGE,
        H_STEP, H_NORM, H_GRAD_SCALE, H_OK, H_LR, H_BIAS1, H_BIAS2, H_AVERAGE_NOW };
