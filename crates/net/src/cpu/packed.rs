@@ -12,24 +12,33 @@ mod plain;
 use super::narrow::{NarrowScratch, bf16};
 use super::tile512::{Bf16Products, Int8Products, ScaledInt8Products, WIDE};
 use crate::decoder::Precision;
-use plain::{PlainScratch, Weight};
+use plain::{Bf16, PlainScratch, Scaled};
 
-/// A linear layer without bias, `[outputs, inputs]`, in panels `[panel][word][16]`.
+/// Numbers of bf16 a word.
+const HALVES: usize = 2;
+/// Numbers of 8 bits a word.
+const BYTES: usize = 4;
+
+/// A linear layer without bias, `[outputs, inputs]`, in panels of 16 outputs.
 pub(crate) struct Packed {
     inputs: usize,
     outputs: usize,
     weights: Storage,
 }
 
+/// Panels for products in f32, `[panel][input][16]`, and words for narrow ones, `[panel][word][16]`.
 enum Storage {
     Full(Vec<f32>),
-    /// Two weights of bf16 a word; products in bf16, or in f32 if there is no instruction or rows must stay exact.
-    Half(Vec<u32>, Option<Bf16Products>),
-    Int8(Int8Weights, Option<Int8Products>),
+    /// The upper half of each f32.
+    Half(Vec<Bf16>),
+    HalfWords(Vec<u32>, Bf16Products),
+    /// Whole numbers, and a factor for each output.
+    Int8(Vec<i8>, Vec<f32>),
+    Int8Words(Int8Words, Int8Products),
 }
 
 /// Whole numbers of 8 bits, four a word.
-struct Int8Weights {
+struct Int8Words {
     words: Vec<u32>,
     /// What a unit stands for, by output.
     scales: Vec<f32>,
@@ -47,15 +56,36 @@ pub(crate) struct PackedScratch {
 impl Packed {
     /// Rearranges a row-major `[outputs, inputs]` matrix.
     pub(crate) fn new(matrix: &[f32], inputs: usize, outputs: usize, precision: Precision) -> Self {
+        Self::with(matrix, (inputs, outputs), precision, (Bf16Products::detect(), Int8Products::detect()))
+    }
+
+    /// The same with the instructions that there are.
+    fn with(
+        matrix: &[f32],
+        (inputs, outputs): (usize, usize),
+        precision: Precision,
+        (bf16_products, int8_products): (Option<Bf16Products>, Option<Int8Products>),
+    ) -> Self {
         assert_eq!(matrix.len(), inputs * outputs, "a matrix must have its size");
-        let exact = || matrix.iter().all(|x| x.to_bits() & 0xffff == 0);
         let shape = (inputs, outputs);
-        let halves = || words::<plain::Half>(shape, |o, i| bf16(matrix[o * inputs + i]) >> 16);
-        let weights = match precision {
-            Precision::Int8 => Storage::Int8(Int8Weights::new(matrix, shape), Int8Products::detect()),
-            Precision::Bf16 => Storage::Half(halves(), Bf16Products::detect()),
-            Precision::Exact if exact() => Storage::Half(halves(), None),
-            Precision::Exact => Storage::Full(panels(inputs, outputs, |o, i| matrix[o * inputs + i])),
+        let half = |o: usize, i: usize| bf16(matrix[o * inputs + i]) >> 16;
+        let is_exact = || matrix.iter().all(|x| x.to_bits() & 0xffff == 0);
+        let weights = match (precision, bf16_products, int8_products) {
+            (Precision::Bf16, Some(products), _) => {
+                Storage::HalfWords(words::<HALVES>(shape, half), products)
+            }
+            (Precision::Int8, _, Some(products)) => {
+                Storage::Int8Words(Int8Words::new(matrix, shape), products)
+            }
+            (Precision::Int8, _, None) => {
+                let scales: Vec<f32> = matrix.chunks_exact(inputs).map(int8_scale).collect();
+                let at = |o: usize, i: usize| (matrix[o * inputs + i] / scales[o]).round() as i8;
+                Storage::Int8(panels(inputs, outputs, at), scales)
+            }
+            (Precision::Exact, ..) if !is_exact() => {
+                Storage::Full(panels(inputs, outputs, |o, i| matrix[o * inputs + i]))
+            }
+            _ => Storage::Half(panels(inputs, outputs, |o, i| Bf16(half(o, i) as u16))),
         };
         Self { inputs, outputs, weights }
     }
@@ -69,8 +99,10 @@ impl Packed {
     pub(crate) fn n_bytes(&self) -> usize {
         match &self.weights {
             Storage::Full(weights) => weights.len() * 4,
-            Storage::Half(words, _) => words.len() * 4,
-            Storage::Int8(weights, _) => {
+            Storage::Half(weights) => weights.len() * 2,
+            Storage::HalfWords(words, _) => words.len() * 4,
+            Storage::Int8(weights, scales) => weights.len() + scales.len() * 4,
+            Storage::Int8Words(weights, _) => {
                 (weights.words.len() + weights.scales.len() + weights.offsets.len()) * 4
             }
         }
@@ -82,68 +114,44 @@ impl Packed {
         let inputs = self.inputs;
         match &self.weights {
             Storage::Full(weights) => {
-                let panels = self.part::<plain::Full>(weights, &out);
-                plain::products::<plain::Full>(x, inputs, panels, plain, |row, panel, sums| {
-                    out.store(row, panel, sums);
-                });
+                let panels = out.part(weights, inputs);
+                plain::products(x, inputs, panels, Scaled { out: &mut out, scales: None }, plain);
             }
-            Storage::Half(words, None) => {
-                let panels = self.part::<plain::Half>(words, &out);
-                plain::products::<plain::Half>(x, inputs, panels, plain, |row, panel, sums| {
-                    out.store(row, panel, sums);
-                });
+            Storage::Half(weights) => {
+                let panels = out.part(weights, inputs);
+                plain::products(x, inputs, panels, Scaled { out: &mut out, scales: None }, plain);
             }
-            Storage::Half(words, Some(dot)) => {
+            Storage::Int8(weights, scales) => {
+                let panels = out.part(weights, inputs);
+                plain::products(x, inputs, panels, Scaled { out: &mut out, scales: Some(scales) }, plain);
+            }
+            Storage::HalfWords(words, products) => {
                 narrow.round_to_bf16(x, inputs);
-                let panels = self.part::<plain::Half>(words, &out);
-                narrow.products(*dot, inputs.div_ceil(2), panels, out);
+                let n_words = inputs.div_ceil(HALVES);
+                narrow.products(*products, n_words, out.part(words, n_words), out);
             }
-            Storage::Int8(weights, None) => {
-                let panels = self.part::<plain::Int8>(&weights.words, &out);
-                plain::products::<plain::Int8>(x, inputs, panels, plain, |row, panel, sums| {
-                    let scales = &weights.scales[out.first + panel * WIDE..][..WIDE];
-                    out.store(row, panel, std::array::from_fn(|c| sums[c] * scales[c]));
-                });
-            }
-            Storage::Int8(weights, Some(products)) => {
+            Storage::Int8Words(weights, products) => {
                 narrow.round_to_int8(x, inputs);
-                let panels = self.part::<plain::Int8>(&weights.words, &out);
+                let n_words = inputs.div_ceil(BYTES);
                 let dot = ScaledInt8Products {
                     products: *products,
                     row_scales: &narrow.scales,
                     scales: &weights.scales,
                     offsets: &weights.offsets,
                 };
-                narrow.products(dot, inputs.div_ceil(4), panels, out);
+                narrow.products(dot, n_words, out.part(&weights.words, n_words), out);
             }
         }
     }
-
-    /// The panels of the outputs that are wanted.
-    fn part<'a, W: Weight>(&self, panels: &'a [W::Word], out: &Out<'_>) -> &'a [W::Word] {
-        let size = self.inputs.div_ceil(W::INPUTS) * WIDE;
-        &panels[out.first / WIDE * size..][..out.width.div_ceil(WIDE) * size]
-    }
-
-    /// The same with products in f32 only, as on a processor without the instructions.
-    #[cfg(test)]
-    fn plain(mut self) -> Self {
-        match &mut self.weights {
-            Storage::Full(_) => {}
-            Storage::Half(_, dot) => *dot = None,
-            Storage::Int8(_, dot) => *dot = None,
-        }
-        self
-    }
 }
 
-impl Int8Weights {
+impl Int8Words {
     fn new(matrix: &[f32], (inputs, outputs): (usize, usize)) -> Self {
         let mut scales: Vec<f32> = matrix.chunks_exact(inputs).map(int8_scale).collect();
         let at = |o: usize, i: usize| (matrix[o * inputs + i] / scales[o]).round() as i8;
         let offset = |o: usize| (0..inputs).map(|i| 128 * i32::from(at(o, i))).sum();
         let mut offsets: Vec<i32> = (0..outputs).map(offset).collect();
-        let words = words::<plain::Int8>((inputs, outputs), |o, i| u32::from(at(o, i).cast_unsigned()));
+        let words = words::<BYTES>((inputs, outputs), |o, i| u32::from(at(o, i).cast_unsigned()));
         // As long as the panels, so that none ends early.
         scales.resize(outputs.next_multiple_of(WIDE), 0.0);
         offsets.resize(outputs.next_multiple_of(WIDE), 0);
@@ -164,6 +172,12 @@ pub(crate) struct Out<'a> {
 }
 
 impl Out<'_> {
+    /// The panels of the outputs that are wanted, each `[n_inputs][16]`.
+    fn part<'a, T>(&self, panels: &'a [T], n_inputs: usize) -> &'a [T] {
+        let size = n_inputs * WIDE;
+        &panels[self.first / WIDE * size..][..self.width.div_ceil(WIDE) * size]
+    }
+
     #[inline(always)]
     fn store(&mut self, row: usize, panel: usize, lane: [f32; WIDE]) {
         let column = panel * WIDE;
@@ -179,15 +193,11 @@ impl Out<'_> {
     }
 }
 
-/// Panels of words that hold the weights of `W::INPUTS` inputs, low ones first, in as many bits as share a word.
-fn words<W: Weight<Word = u32>>(
-    (inputs, outputs): (usize, usize),
-    at: impl Fn(usize, usize) -> u32,
-) -> Vec<u32> {
-    let (n_words, bits) = (inputs.div_ceil(W::INPUTS), 32 / W::INPUTS);
-    panels(n_words, outputs, |o, word| {
-        let own = word * W::INPUTS..((word + 1) * W::INPUTS).min(inputs);
-        own.enumerate().fold(0, |word, (place, i)| word | at(o, i) << (place * bits))
+/// Panels of words that hold the weights of `N` inputs, low ones first, in as many bits as share a word.
+fn words<const N: usize>((inputs, outputs): (usize, usize), at: impl Fn(usize, usize) -> u32) -> Vec<u32> {
+    panels(inputs.div_ceil(N), outputs, |o, word| {
+        let own = word * N..((word + 1) * N).min(inputs);
+        own.enumerate().fold(0, |word, (place, i)| word | at(o, i) << (place * (32 / N)))
     })
 }
 
@@ -221,7 +231,8 @@ mod tests {
             let matrix: Vec<f32> = numbers(inputs * outputs, 1).into_iter().map(&round).collect();
             for packed in [
                 Packed::new(&matrix, inputs, outputs, precision),
-                Packed::new(&matrix, inputs, outputs, precision).plain(),
+                // As on a processor without the instructions.
+                Packed::with(&matrix, (inputs, outputs), precision, (None, None)),
             ] {
                 for n in [1, 2, 3, 4, 5, 6, 7, 13, 20, 31] {
                     check_rows(&packed, &matrix, &numbers(n * inputs, 2), tolerance);
