@@ -119,6 +119,7 @@ struct Part<'a> {
 #[inline(always)]
 pub(crate) fn bf16(x: f32) -> u32 {
     let bits = x.to_bits();
-    let rounded = bits + 0x7fff + (bits >> 16 & 1);
+    // Only what is not a number can wrap.
+    let rounded = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
     if x.is_nan() { 0x7fc0_0000 } else { rounded }
 }

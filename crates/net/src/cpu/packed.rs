@@ -282,7 +282,7 @@ mod tests {
             }
             let mut y = vec![0.0; 64];
             let row: Vec<f32> =
-                (0..32).map(|i| if i == 5 { f32::from_bits(0x7fff_ffff) } else { 1.0 }).collect();
+                (0..32).map(|i| if i == 5 { f32::from_bits(0xffff_ffff) } else { 1.0 }).collect();
             let out = Out { data: &mut y, first: 0, width: 64, add: false };
             packed.forward(&row, out, &mut PackedScratch::default());
             assert!(y.iter().all(|y| y.is_nan()), "{precision:?} hides what is not a number");

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::batches::{predictor_batch, star_batch};
-use super::{Bounds, Comparison, random_batch};
+use super::{Bounds, Comparison, parameters, random_batch};
 use crate::batch::Batch;
 use crate::config::TransformerConfig;
 use crate::cpu::CpuDecoder;
@@ -17,8 +17,7 @@ use crate::layout::initial_parameters;
 /// # Errors
 /// When a device fails.
 pub fn encoder_against_cpu(config: &TransformerConfig) -> Result<Vec<Comparison>, NetError> {
-    let parameters: Vec<f32> =
-        initial_parameters(config)?.iter().map(|x| half::bf16::from_f32(x * 2.0).to_f32()).collect();
+    let parameters = parameters(config)?;
     let options = CudaDecoderOptions { max_tokens: 4096, max_rows: 64, cache_tokens: 64, device: 0 };
     let mut gpu = CudaDecoder::new(config, &parameters, &options)?;
     let mut cpu = CpuDecoder::new(config.clone(), &parameters, Precision::Exact)?;
@@ -39,8 +38,7 @@ pub fn encoder_against_cpu(config: &TransformerConfig) -> Result<Vec<Comparison>
 /// # Errors
 /// When a device fails.
 pub fn decoder_against_cpu(config: &TransformerConfig) -> Result<Vec<Comparison>, NetError> {
-    let parameters: Vec<f32> =
-        initial_parameters(config)?.iter().map(|x| half::bf16::from_f32(x * 2.0).to_f32()).collect();
+    let parameters = parameters(config)?;
     let options = CudaDecoderOptions {
         max_tokens: 4096,
         max_rows: 2048,

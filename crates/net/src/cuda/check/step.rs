@@ -1,6 +1,6 @@
 //! Whole steps beside those of the CPU.
 
-use super::{Bounds, Comparison};
+use super::{Bounds, Comparison, parameters};
 use crate::all_reduce::{AllReduce, AllReduceError};
 use crate::batch::{Batch, LossRows};
 use crate::config::TransformerConfig;
@@ -22,7 +22,7 @@ pub fn update_against_cpu(
     batch: &Batch,
     rows: &LossRows,
 ) -> Result<Vec<Comparison>, NetError> {
-    let state = TrainState::new(initial_parameters(config)?.iter().map(|x| rounded(x * 2.0)).collect());
+    let state = TrainState::new(parameters(config)?);
     let options = CudaOptions::for_tokens(batch.len() + 100);
     let mut gpu = CudaTrainer::new(config.clone(), optimizer, &state, &options)?;
     let mut cpu = CpuTrainer::new(config.clone(), optimizer.clone(), state)?;
@@ -136,9 +136,4 @@ impl AllReduce for Fixed {
         buffer.copy_from_slice(&self.0);
         Ok(())
     }
-}
-
-/// To bf16 and back, to the nearest, so that both sides start from the same matrices.
-fn rounded(x: f32) -> f32 {
-    half::bf16::from_f32(x).to_f32()
 }
