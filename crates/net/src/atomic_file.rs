@@ -5,11 +5,16 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes a file beside `path` and renames it over `path` once all of it is on the disk. On an error `path` is as it was and the other file is
-/// removed; a kill in between may leave it behind, and the next write replaces it.
+/// removed; a kill in between may leave it behind, and the next write replaces it. A device or a pipe is written to, not replaced.
 ///
 /// # Errors
 /// Whatever `write` or the file system say.
 pub fn replace_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        let mut writer = BufWriter::new(File::options().write(true).open(path)?);
+        write(&mut writer)?;
+        return writer.flush();
+    }
     let name =
         path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "not a file name"))?;
     let folder = match path.parent() {
@@ -55,6 +60,20 @@ mod tests {
         assert_eq!(error.unwrap_err().kind(), io::ErrorKind::StorageFull);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no partial file is left");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_device_is_written_to() {
+        // Through a link, so that a mistake here costs the link and not the device.
+        let folder = tempfile::tempdir().unwrap();
+        for (device, is_full) in [("/dev/null", false), ("/dev/full", true)] {
+            let path = folder.path().join("device");
+            std::os::unix::fs::symlink(device, &path).unwrap();
+            assert_eq!(replace_file(&path, |writer| writer.write_all(b"weights")).is_err(), is_full);
+            assert!(path.is_symlink(), "{device} was replaced");
+            fs::remove_file(&path).unwrap();
+        }
     }
 
     #[test]
