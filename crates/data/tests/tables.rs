@@ -131,6 +131,18 @@ fn a_table_is_there_whole_or_not_at_all() {
     assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 0);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_device_is_no_table() {
+    let folder = tempfile::tempdir().unwrap();
+    // Through a link, so that a mistake here costs the link and not the device.
+    let path = folder.path().join("out.parquet");
+    std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+    let error = TableWriter::<PositionRow>::create(&path).err().unwrap();
+    assert!(error.to_string().contains("out.parquet"), "{error}");
+    assert!(path.is_symlink());
+}
+
 #[test]
 fn other_tables_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();

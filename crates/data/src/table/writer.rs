@@ -38,6 +38,11 @@ impl<R: Row> TableWriter<R> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder).map_err(TableError::io(folder))?;
         }
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            // A rename would replace a device, and a table cannot be written in one go.
+            let error = std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a file");
+            return Err(TableError::io(path)(error));
+        }
         let mut name = std::ffi::OsString::from(".");
         name.push(path.file_name().unwrap_or_default());
         name.push(".partial");
