@@ -1,4 +1,4 @@
-//! Short sequences: the gradients of their attention come from one launch each, instead of two over tiles.
+//! Short sequences: attention takes each as a whole, forward and backward in one launch each instead of three over tiles.
 
 use super::device::SharedMemory;
 use crate::config::TransformerConfig;
