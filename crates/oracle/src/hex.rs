@@ -61,9 +61,7 @@ impl HexOracle {
     fn rates(&self, position: &Hex) -> Vec<(Move, f32)> {
         let field = Field::new(position, position.side_to_move());
         let rates = Tree::new(self.settings.seed).rates(&field, self.settings.playouts);
-        let mut rates: Vec<_> = rates.into_iter().map(|(cell, rate)| (Move(cell as u16), rate)).collect();
-        rates.sort_by(|a, b| b.1.total_cmp(&a.1));
-        rates
+        rates.into_iter().map(|(cell, rate)| (Move(cell as u16), rate)).collect()
     }
 }
 

@@ -52,9 +52,11 @@ impl Tree {
         Self { nodes: Vec::new(), random, playout: Playout::default() }
     }
 
-    /// The win rate of every legal cell for the side to move, after `n_playouts` playouts in all.
+    /// The win rate of every legal cell for the side to move, after `n_playouts` playouts in all, best first.
     ///
     /// A quarter of them is spread evenly over the moves, since every move needs a value and not only the best one.
+    /// The best move is the one with the most visits. A move that the search tried a few times can have a higher rate by
+    /// luck; the search has not preferred it, so its rate is reported as at most that of the best move.
     pub(super) fn rates(&mut self, field: &Field, n_playouts: u32) -> Vec<(usize, f32)> {
         self.nodes.clear();
         let root = self.grow(field);
@@ -63,8 +65,16 @@ impl Tree {
             let forced = (number % 4 == 0).then_some(number as usize / 4 % n_moves);
             self.simulate(field, root, forced);
         }
-        let edges = &self.nodes[root].edges;
-        edges.iter().map(|edge| (field.cell(usize::from(edge.place)), self.value(edge))).collect()
+        let mut edges: Vec<&Edge> = self.nodes[root].edges.iter().collect();
+        edges.sort_by(|a, b| b.visits.total_cmp(&a.visits));
+        let most = edges.first().map_or(1.0, |edge| self.value(edge));
+        let mut rates: Vec<_> = edges
+            .into_iter()
+            .map(|edge| (field.cell(usize::from(edge.place)), self.value(edge).min(most)))
+            .collect();
+        // A stable sort: among equal rates the move with more visits stays first.
+        rates.sort_by(|a, b| b.1.total_cmp(&a.1));
+        rates
     }
 
     /// The rate of a move, as its most searched line sees it: the mean over all replies that were tried lags behind what
