@@ -12,8 +12,8 @@ pub use scripted::Scripted;
 
 use crate::{EvalError, Evaluation, MoveValue, Reply, Request, Value, Verdict};
 use mavis_game::{Game as _, Move, Position};
-use mavis_lang::Mistake;
 use mavis_stable::seed;
+use mavis_value::Mistake;
 
 /// Answers by the rules, with `value` for the worth of each move.
 fn by_rules(request: &Request, value: impl Fn(&Position, Move) -> Value) -> Reply {
