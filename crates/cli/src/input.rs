@@ -44,10 +44,8 @@ impl<T, E: fmt::Display> OrBadInput<T> for Result<T, E> {
 
 /// The time a flag gives in seconds.
 pub(crate) fn move_time(seconds: Option<f64>) -> Result<Option<Duration>, BadInput> {
-    let read = |seconds| {
-        Duration::try_from_secs_f64(seconds).map_err(|_| BadInput::new(format!("bad --movetime '{seconds}'")))
-    };
-    seconds.map(read).transpose()
+    let read = |seconds| mavis_stable::time::seconds(seconds);
+    seconds.map(read).transpose().map_err(|error| BadInput::new(format!("bad --movetime: {error}")))
 }
 
 /// Which game, and from where.

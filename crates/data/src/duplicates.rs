@@ -130,7 +130,7 @@ mod tests {
         let mut groups = Groups::new(folder.path().join("keys"));
         let mut expected: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         for word in 0..5_000_u64 {
-            let key = crate::hash::mix(word % 1_700);
+            let key = mavis_stable::seed::mix(word % 1_700);
             groups.push(key, word).unwrap();
             expected.entry(key).or_default().push(word);
             if word % 2_000 == 1_999 {

@@ -1,7 +1,7 @@
 //! When two rows hold the same position.
 
-use crate::hash::stable_hash;
 use mavis_game::{Game, Position, Rules};
+use mavis_stable::seed::hash_bytes;
 use std::collections::HashMap;
 
 /// Reads the positions of rows, and tells them apart by 64-bit keys of what the rules of movement see: move counters and
@@ -19,7 +19,7 @@ impl PositionReader {
             return Ok(*known);
         }
         let rules: Rules = game.parse().map_err(|error: mavis_game::UnknownRules| error.to_string())?;
-        let known = (rules, stable_hash(0, rules.to_string().as_bytes()));
+        let known = (rules, hash_bytes(0, rules.to_string().as_bytes()));
         self.rules.insert(game.to_owned(), known);
         Ok(known)
     }

@@ -38,7 +38,6 @@ pub mod bag;
 mod duplicates;
 pub mod export;
 mod fen_values;
-mod hash;
 mod identity;
 pub mod import;
 pub mod job;

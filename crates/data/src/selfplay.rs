@@ -1,12 +1,12 @@
 //! Games an oracle plays against itself, now and then at random, with every position annotated on the way.
 
 use crate::annotate::{annotation, oracle_name};
-use crate::hash::{mix, stable_hash};
 use crate::job::{Job, JobError, JobEvent, Meter, SetAside, Shard, ordered};
 use crate::table::TableWriter;
 use crate::wire::{AnnotationRow, GameRow, OracleName};
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_oracle::{Identity, Oracle, Verdict};
+use mavis_stable::seed::{hash_bytes, mix};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -169,7 +169,7 @@ impl Play<'_> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(mix(self.settings.seed).wrapping_add(number));
         let mut position = self.settings.start.clone();
         let rules = position.rules();
-        let id = format!("{}-{:016x}", rules.name(), stable_hash(self.settings.seed, &number.to_le_bytes()));
+        let id = format!("{}-{:016x}", rules.name(), hash_bytes(self.settings.seed, &number.to_le_bytes()));
         let mut row = GameRow {
             game: rules.to_string(),
             game_id: id.clone(),

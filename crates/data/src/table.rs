@@ -13,7 +13,6 @@ pub use cursor::{Cell, CellError, Cursors};
 pub(crate) use reader::metadata_value;
 pub use reader::{TableReader, n_rows, table_files, table_kind};
 pub use writer::TableWriter;
-pub(crate) use writer::sync_folder;
 
 use std::path::PathBuf;
 

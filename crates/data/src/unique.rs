@@ -1,10 +1,10 @@
 //! Unique positions, samples and splits of a table.
 
 use crate::duplicates::{Groups, RowSet};
-use crate::hash::stable_hash;
 use crate::identity::PositionReader;
 use crate::table::{TableError, TableReader, TableWriter};
 use crate::wire::HasPlace;
+use mavis_stable::seed::hash_bytes;
 use std::path::Path;
 
 /// What was kept of a table.
@@ -54,7 +54,7 @@ pub fn sample<R: HasPlace, P: AsRef<Path>>(
     let mut n_wanted = n.min(n_rows);
     // Each row is taken with the chance that the rows still wanted have among those left, which makes every set equally likely.
     filter::<R, P>(tables, out, |row| {
-        let random = stable_hash(seed, &row.to_le_bytes());
+        let random = hash_bytes(seed, &row.to_le_bytes());
         let taken = ((u128::from(random) * u128::from(n_left)) >> 64) < u128::from(n_wanted);
         n_left = n_left.saturating_sub(1);
         n_wanted -= u64::from(taken && n_wanted > 0);
@@ -98,8 +98,8 @@ pub fn split<R: HasPlace, P: AsRef<Path>>(tables: &[P], to: SplitTo<'_>) -> Resu
     let mut valid_rows = RowSet::default();
     for_each_key::<R, P>(tables, |row, key, idx| {
         let hash = match &row.place().game_id {
-            Some(game_id) => stable_hash(to.seed, game_id.as_bytes()),
-            None => stable_hash(to.seed, &key.to_le_bytes()),
+            Some(game_id) => hash_bytes(to.seed, game_id.as_bytes()),
+            None => hash_bytes(to.seed, &key.to_le_bytes()),
         };
         let valid = u128::from(hash) < threshold;
         if valid {

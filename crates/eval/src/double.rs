@@ -12,7 +12,8 @@ pub use scripted::Scripted;
 
 use crate::{EvalError, Evaluation, MoveValue, Reply, Request, Value, Verdict};
 use mavis_game::{Game as _, Move, Position};
-use mavis_lang::Mistake;
+use mavis_stable::seed;
+use mavis_value::Mistake;
 
 /// Answers by the rules, with `value` for the worth of each move.
 fn by_rules(request: &Request, value: impl Fn(&Position, Move) -> Value) -> Reply {
@@ -32,12 +33,9 @@ fn by_rules(request: &Request, value: impl Fn(&Position, Move) -> Value) -> Repl
     Ok(Evaluation { state, verdict })
 }
 
-/// Mixes a key and a seed into 64 well-spread bits (the finalizer of SplitMix64).
+/// Mixes a key and a seed into 64 well-spread bits.
 fn mix(key: u64, seed: u64) -> u64 {
-    let mut bits = key ^ seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ bits >> 31
+    seed::mix(key ^ seed.wrapping_mul(seed::GOLDEN))
 }
 
 /// 53 of the bits as a number from 0 up to 1.

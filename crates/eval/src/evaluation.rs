@@ -1,7 +1,7 @@
 //! What an evaluator answers.
 
 use mavis_game::{Move, Outcome, Position};
-use mavis_lang::{Bucket, Distribution, Hallucination, Mistake, Scoring};
+use mavis_value::{Bucket, Distribution, Mistake, Scoring};
 use std::sync::Arc;
 
 /// The answer to one request, or why there is none.
@@ -84,18 +84,23 @@ impl From<Distribution> for Value {
 /// Why a request has no evaluation.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum EvalError {
-    /// The evaluator answered, but not in the language.
-    #[error(transparent)]
-    Hallucination(#[from] Hallucination),
+    /// The evaluator answered, but wrongly or not in its language.
+    #[error("{kind}: {reason}")]
+    Hallucination {
+        /// What is wrong with the answer.
+        kind: Mistake,
+        /// The same in words, with the place.
+        reason: String,
+    },
     /// The evaluator could not answer; asking again may help.
     #[error("evaluation failed: {0}")]
     Failed(String),
 }
 
 impl EvalError {
-    /// A hallucination of a kind that is not about a certain token.
+    /// An answer with a mistake.
     #[must_use]
     pub fn hallucination(kind: Mistake, reason: impl Into<String>) -> Self {
-        Self::Hallucination(Hallucination { at: 0, kind, reason: reason.into() })
+        Self::Hallucination { kind, reason: reason.into() }
     }
 }

@@ -27,12 +27,14 @@ mod double;
 mod evaluation;
 mod evaluator;
 mod request;
+mod world;
 mod wrap;
 
 pub use double::{Faults, Faulty, Free, Mistaken, Mistakes, Scripted};
 pub use evaluation::{EvalError, Evaluation, MoveValue, Reply, Value, Verdict};
 pub use evaluator::{BestAction, Evaluator, Replies, ready};
 pub use request::Request;
+pub use world::WorldModel;
 pub use wrap::{
     Agreement, BatchLimits, Batcher, BatcherActor, Cache, CacheCounts, Compare, Record, Recorder, batcher,
 };

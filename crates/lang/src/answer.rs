@@ -5,10 +5,11 @@ use crate::{
     example::outcome_token,
     moves,
     request::write_forms,
-    value::Bucket,
+    value::value_token,
     vocab::{self, LINE_END, Token, vocabulary},
 };
 use mavis_game::{Move, Outcome, Position};
+use mavis_value::Bucket;
 
 /// The line of `%top_k`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -92,7 +93,7 @@ impl Answer {
                 Listing::Moves(moves) => {
                     for &(mv, value) in moves {
                         tokens.push(move_token(commands, mv));
-                        tokens.push(value.token());
+                        tokens.push(value_token(value));
                     }
                 }
                 Listing::Over(outcome) => tokens.extend([vocab::INVALID, outcome_token(*outcome)]),

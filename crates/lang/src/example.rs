@@ -9,10 +9,11 @@ use crate::{
     moves,
     request::{Input, write_forms, write_prompt},
     state::without_history,
-    value::Bucket,
+    value::value_token,
     vocab::{self, LINE_END, Token, vocabulary},
 };
 use mavis_game::{Game, Move, Outcome, Position};
+use mavis_value::Bucket;
 use rand::{Rng, seq::SliceRandom};
 
 /// A position with what an oracle says of its moves.
@@ -208,7 +209,7 @@ impl ExampleBuilder {
         for &(_, idx) in &self.order {
             let (mv, win_probability) = annotation.moves[idx as usize];
             tokens.push(moves::token_of(commands.rules, mv).ok_or(BuildError::ForeignMove(mv))?);
-            tokens.push(Bucket::from_win_probability(win_probability).token());
+            tokens.push(value_token(Bucket::from_win_probability(win_probability)));
         }
         Ok(self.order.len())
     }

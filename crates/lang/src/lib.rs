@@ -5,7 +5,7 @@
 //! state after it, or the end of the game. Both are readable text in the format of paper 001, and the token stream is
 //! an exact encoding of that text over a closed [`Vocabulary`] in which every move of every game is one token.
 //!
-//! - [`vocab`]: strings, ids, encoding and decoding; [`moves`]: moves and their tokens; [`value`]: buckets and scores.
+//! - [`vocab`]: strings, ids, encoding and decoding; [`moves`]: moves and their tokens; [`value`]: buckets and their tokens.
 //! - [`state`]: positions as fields of fixed width.
 //! - [`Commands`], [`Request`]: what is given and asked; [`ExampleBuilder`]: annotated positions to training examples.
 //! - [`parser`]: strict and total, tokens to an [`Answer`] or a [`Hallucination`]; [`mod@referee`]: answers against the rules.
@@ -45,11 +45,12 @@ pub mod vocab;
 pub use answer::{Answer, Listing};
 pub use command::{Commands, Form, Forms, Given, Top};
 pub use example::{Annotation, BuildError, Example, ExampleBuilder, ListSpan, Variety};
-pub use hallucination::{Hallucination, Mistake};
+pub use hallucination::Hallucination;
 pub use parser::{parse_answer, parse_example, parse_example_text, parse_request};
 pub use progress::{AnswerProgress, Step};
 pub use referee::{Legality, Metrics, Verdict, judge, referee};
 pub use request::{Request, Start};
 pub use trace::{Trace, check_trace, grow_trace, read_trace, write_trace};
-pub use value::{Bucket, Distribution, Score, Scoring};
+// Old places, until every branch imports from `mavis-value`.
+pub use mavis_value::{Bucket, Distribution, Mistake, Score, Scoring};
 pub use vocab::{Token, Vocabulary, vocabulary};

@@ -21,14 +21,15 @@ use crate::{
     answer::{Answer, Listing},
     command::{Commands, Form, Forms, Given, Top},
     example::outcome_of,
-    hallucination::{Hallucination, Mistake},
+    hallucination::Hallucination,
     moves,
     request::{Request, RequestError, Start, open_token},
     state::{self, StateError},
-    value::Bucket,
+    value::bucket_of,
     vocab::{self, LINE_END, Token, vocabulary},
 };
 use mavis_game::{Move, Position};
+use mavis_value::{Bucket, Mistake};
 
 /// Reads an answer to a request: the tokens after its prompt, openings included, the stop token excluded.
 ///
@@ -157,7 +158,7 @@ fn read_listing(commands: &Commands, top: Top, cursor: &mut Cursor<'_>) -> Resul
         }
         let at = cursor.at();
         let value = cursor.next()?;
-        let value = Bucket::from_token(value).ok_or_else(|| cursor.unexpected(at, "a value"))?;
+        let value = bucket_of(value).ok_or_else(|| cursor.unexpected(at, "a value"))?;
         listed.push((mv, value));
         if cursor.skip(LINE_END) {
             return Ok(Listing::Moves(listed));

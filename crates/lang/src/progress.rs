@@ -9,7 +9,7 @@ use crate::{
     moves,
     request::open_token,
     state,
-    value::Bucket,
+    value::bucket_of,
     vocab::{self, LINE_END, Token},
 };
 use mavis_game::Move;
@@ -185,7 +185,7 @@ impl AnswerProgress {
             return if column == 1 { outcome_of(token).is_some() } else { token == LINE_END };
         }
         if column % 2 == 1 {
-            return Bucket::from_token(token).is_some();
+            return bucket_of(token).is_some();
         }
         if column == 0 && token == vocab::INVALID {
             self.over = true;

@@ -6,7 +6,7 @@ pub use legality::{Legality, ListMetrics, Metrics, Tally};
 
 use crate::{
     answer::{Answer, Listing},
-    hallucination::{Hallucination, Mistake},
+    hallucination::Hallucination,
     moves,
     parser::parse_answer,
     request::Request,
@@ -14,6 +14,7 @@ use crate::{
     vocab::Token,
 };
 use mavis_game::{Game, Move, Moves, Position};
+use mavis_value::Mistake;
 
 /// What the rules say of an answer.
 #[derive(Clone, PartialEq, Debug)]

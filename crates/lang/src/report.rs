@@ -2,14 +2,14 @@
 
 use crate::{
     example::{Annotation, BuildError, Example, ExampleBuilder, Variety},
-    hallucination::{Hallucination, Mistake},
+    hallucination::Hallucination,
     parser::{encode, parse_answer, parse_request},
     referee::{Metrics, referee},
     trace::{check_trace, read_trace},
-    value::Score,
     vocab::{EncodeError, Token, vocabulary},
 };
 use mavis_game::{Chess, Game, Move, Position, Rules};
+use mavis_value::{Mistake, Score};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::fmt;

@@ -27,9 +27,9 @@ pub use writer::{trace_example, trace_prompt, write_trace};
 use crate::{
     answer::{Answer, Listing},
     command::{Commands, Forms, Given, Top},
-    value::{Bucket, Score},
 };
 use mavis_game::{Game, Move, Outcome, Position, Rules, Side};
+use mavis_value::{Bucket, Score};
 
 /// The deepest tree a trace may announce; readers recurse, and no context holds a deeper one.
 pub const MAX_DEPTH: u16 = 64;

@@ -5,13 +5,13 @@ mod support;
 
 use mavis_game::{Game, Position, Rules};
 use mavis_lang::{
-    Bucket, Mistake, Top, Variety, export, grow_trace, parse_example_text, referee, report,
+    Top, Variety, export, grow_trace, parse_example_text, referee, report,
     state::state_len,
     trace::{Evaluation, Shape},
-    value::LOGISTIC_SCALES,
     vocab::{self, Block, VERSION},
     vocabulary, write_trace,
 };
+use mavis_value::{Bucket, LOGISTIC_SCALES, Mistake};
 use std::{env, fmt::Write, fs, path::Path};
 use support::{Annotated, random};
 

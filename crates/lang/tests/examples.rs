@@ -6,9 +6,10 @@ mod support;
 
 use mavis_game::{Game, Position, Rules};
 use mavis_lang::{
-    Annotation, Bucket, Commands, Example, ExampleBuilder, Forms, Given, Request, Top, Variety, moves, state,
-    vocab, vocabulary,
+    Annotation, Commands, Example, ExampleBuilder, Forms, Given, Request, Top, Variety, moves, state, vocab,
+    vocabulary,
 };
+use mavis_value::Bucket;
 use support::{Annotated, GAMES, random, random_play};
 
 const FIGURE_1: &str = include_str!("data/figure1.mav");
@@ -84,7 +85,7 @@ fn check_parts(annotated: &Annotated, commands: &Commands, example: &Example) {
     for idx in 0..list.n_moves {
         let mv = moves::move_of(commands.rules, example.tokens[list.move_at(idx)]).unwrap();
         let value = annotated.moves.iter().find(|(legal, _)| *legal == mv).unwrap().1;
-        let bucket = Bucket::from_token(example.tokens[list.value_at(idx)]).unwrap();
+        let bucket = mavis_lang::value::bucket_of(example.tokens[list.value_at(idx)]).unwrap();
         assert_eq!(bucket, Bucket::from_win_probability(value));
         listed.push((mv, value));
     }

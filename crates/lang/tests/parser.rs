@@ -5,9 +5,10 @@ mod support;
 
 use mavis_game::{Game, Position, Rules};
 use mavis_lang::{
-    Commands, ExampleBuilder, Forms, Given, Listing, Metrics, Mistake, Request, Start, Token, Top, Variety,
-    judge, parse_answer, parse_example, parse_example_text, referee, state, vocabulary,
+    Commands, ExampleBuilder, Forms, Given, Listing, Metrics, Request, Start, Token, Top, Variety, judge,
+    parse_answer, parse_example, parse_example_text, referee, state, vocabulary,
 };
+use mavis_value::Mistake;
 use proptest::prelude::*;
 use rand::{Rng, seq::IndexedRandom};
 use support::{Annotated, GAMES, random, random_play};

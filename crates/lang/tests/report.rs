@@ -4,7 +4,8 @@
 mod support;
 
 use mavis_game::Rules;
-use mavis_lang::{Mistake, Variety, report, vocabulary};
+use mavis_lang::{Variety, report, vocabulary};
+use mavis_value::Mistake;
 use support::GAMES;
 
 const FIGURE_1: &str = include_str!("data/figure1.mav");

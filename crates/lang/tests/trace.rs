@@ -5,10 +5,12 @@ mod support;
 
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{
-    Bucket, Mistake, Token, Top, Trace, check_trace, grow_trace, moves, read_trace,
+    Token, Top, Trace, check_trace, grow_trace, moves, read_trace,
     trace::{Evaluation, Shape, played_move, read_trace_text, trace_example, trace_prompt},
+    value::{bucket_of, quoted_bucket_of, quoted_token, value_token},
     vocab, vocabulary, write_trace,
 };
+use mavis_value::{Bucket, Mistake};
 use proptest::prelude::*;
 use rand::{Rng, seq::IndexedRandom};
 use support::{GAMES, random, random_play};
@@ -162,7 +164,7 @@ fn due_kinds(tokens: &[Token], at: usize, rules: Rules) -> Option<&'static [Mist
             && text.len() > 2
     })?;
     let is_move = moves::move_of(rules, tokens[at]).is_some();
-    let is_value = Bucket::from_token(tokens[at]).is_some() || Bucket::from_quoted(tokens[at]).is_some();
+    let is_value = bucket_of(tokens[at]).is_some() || quoted_bucket_of(tokens[at]).is_some();
     let in_path = !(opening..at).any(|idx| string(idx) == ">");
     Some(match string(opening) {
         "[%top_all" | "[%top_" if is_value => &[Mistake::WrongValue],
@@ -185,14 +187,10 @@ fn due_kinds(tokens: &[Token], at: usize, rules: Rules) -> Option<&'static [Mist
 
 /// Another token of the same class.
 fn altered(token: Token, rules: Rules, rng: &mut impl Rng) -> Token {
-    let candidates: Vec<Token> = if let Some(value) = Bucket::from_token(token) {
-        (1..=64).map(|n| Bucket::new(n).unwrap()).filter(|other| *other != value).map(Bucket::token).collect()
-    } else if let Some(value) = Bucket::from_quoted(token) {
-        (1..=64)
-            .map(|n| Bucket::new(n).unwrap())
-            .filter(|other| *other != value)
-            .map(Bucket::quoted)
-            .collect()
+    let candidates: Vec<Token> = if let Some(value) = bucket_of(token) {
+        (1..=64).map(|n| Bucket::new(n).unwrap()).filter(|other| *other != value).map(value_token).collect()
+    } else if let Some(value) = quoted_bucket_of(token) {
+        (1..=64).map(|n| Bucket::new(n).unwrap()).filter(|other| *other != value).map(quoted_token).collect()
     } else if moves::move_of(rules, token).is_some() {
         moves::move_tokens(rules).filter(|other| *other != token).collect()
     } else {

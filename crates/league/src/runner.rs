@@ -275,10 +275,9 @@ fn session(task: &Task) -> Result<Session, RunError> {
             return Err(RunError::SilentJudge(judge.name()));
         }
     }
-    let started = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     Ok(Session {
         mavis: env!("CARGO_PKG_VERSION").to_owned(),
-        started: started.map_or(0, |time| time.as_secs()),
+        started: mavis_stable::time::unix_seconds(),
         players,
     })
 }

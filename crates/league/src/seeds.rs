@@ -1,5 +1,6 @@
 //! One seed for a league, many independent streams from it.
 
+use mavis_stable::seed::derive;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -19,13 +20,5 @@ pub(crate) fn rng(seed: u64, purpose: Purpose, number: u64) -> Xoshiro256PlusPlu
 
 /// A seed of its own for one purpose and number.
 pub(crate) fn mix(seed: u64, purpose: Purpose, number: u64) -> u64 {
-    [purpose as u64, number].into_iter().fold(seed, |state, part| scramble(scramble(state) ^ part))
-}
-
-/// The finalizer of SplitMix64: every input bit reaches every output bit.
-fn scramble(mut x: u64) -> u64 {
-    x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
+    derive(seed, &[purpose as u64, number])
 }

@@ -6,8 +6,8 @@ use mavis_league::metrics::{
     SeenSample, SolverSample, actions, calibration, legality, metric_table, metrics_json, puzzles,
     read_puzzles, scoring, seen, solve_puzzle, solver,
 };
-use mavis_model::kendall_tau_b;
 use mavis_play::{Limit, Lookahead, RandomPlayer};
+use mavis_value::kendall_tau_b;
 
 fn value(metric: &Metric) -> f64 {
     metric.overall.expect("samples").estimate.value
@@ -148,7 +148,8 @@ fn legality_has_the_rows_of_table_3() {
 
 #[test]
 fn legality_takes_the_verdicts_of_the_referee() {
-    use mavis_lang::{Answer, Bucket, Commands, Listing, Request, referee};
+    use mavis_lang::{Answer, Commands, Listing, Request, referee};
+    use mavis_value::Bucket;
     let position = Position::start(Rules::Connect4);
     let legal = position.legal_moves();
     let listed = legal[..6].iter().map(|mv| (*mv, Bucket::WON)).collect();

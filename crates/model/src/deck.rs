@@ -1,6 +1,7 @@
 //! Which records of which sets a batch takes: a pure function of seed and batch number.
 
-use crate::permutation::{Permutation, mix};
+use crate::permutation::Permutation;
+use mavis_stable::seed::scramble;
 
 /// Several sets of records, dealt out in numbered batches.
 ///
@@ -49,7 +50,7 @@ impl Deck {
     /// A seed for the draws inside a batch.
     #[must_use]
     pub fn batch_seed(&self, number: u64) -> u64 {
-        mix(self.seed ^ mix(number))
+        scramble(self.seed ^ scramble(number))
     }
 
     /// The records of a batch as set and index.
@@ -58,7 +59,8 @@ impl Deck {
             let n = part.len as u64;
             let first = number * part.quota as u64;
             (first..first + part.quota as u64).map(move |place| {
-                let order = Permutation::new(part.len, mix(self.seed ^ mix(place / n) ^ part_idx as u64));
+                let order =
+                    Permutation::new(part.len, scramble(self.seed ^ scramble(place / n) ^ part_idx as u64));
                 (part_idx, order.get((place % n) as usize))
             })
         })

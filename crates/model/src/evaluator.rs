@@ -6,7 +6,9 @@
 
 mod answer;
 
-pub use answer::WorldModel;
+pub use answer::eval_error;
+// Old place, until every branch imports from `mavis-eval`.
+pub use mavis_eval::WorldModel;
 
 use crate::{MavModel, ModelError, decode::MavDecoder};
 use answer::Answerer;
@@ -73,7 +75,11 @@ impl Embedded {
     pub fn start(mut decoder: MavDecoder, settings: EmbeddedSettings) -> Result<Self, ModelError> {
         crate::decode::check_vocabulary(decoder.network().config().vocab)?;
         let (sender, receiver) = mpsc::unbounded_channel();
-        let description = format!("{} ({})", settings.name, settings.world).into();
+        let world = match settings.world {
+            WorldModel::Rules => "rules",
+            WorldModel::Model => "model alone",
+        };
+        let description = format!("{} ({world})", settings.name).into();
         let actor = Actor { answerer: Answerer { decoder, world: settings.world }, receiver, settings };
         std::thread::Builder::new()
             .name("mavis-model".to_owned())

@@ -6,11 +6,11 @@
 use crate::ModelError;
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{
-    Commands, Distribution, Request, moves,
-    value::N_BUCKETS,
+    Commands, Request, moves,
     vocab::{self, VALUES},
 };
 use mavis_net::{Batch, Logits, NetError, Want};
+use mavis_value::{Distribution, N_BUCKETS};
 use rayon::prelude::*;
 
 /// The share of the largest move probability that a move needs to count as listed. The baseline's value; between 0.1 and 0.5 the

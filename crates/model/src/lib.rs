@@ -33,7 +33,6 @@ pub mod pack;
 mod permutation;
 pub mod predictor;
 mod preset;
-mod rank;
 mod schedule;
 pub mod train;
 pub mod validation;
@@ -41,5 +40,6 @@ pub mod validation;
 pub use error::ModelError;
 pub use mav::MavModel;
 pub use preset::Preset;
-pub use rank::kendall_tau_b;
+// Old place, until every branch imports from `mavis-value`.
+pub use mavis_value::kendall_tau_b;
 pub use schedule::{Schedule, Shape};

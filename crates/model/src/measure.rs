@@ -6,8 +6,9 @@ use crate::{
     fan_out,
 };
 use mavis_game::{Game, Move, Position};
-use mavis_lang::{Commands, Request, moves, value::N_BUCKETS, vocab::VALUES};
+use mavis_lang::{Commands, Request, moves, vocab::VALUES};
 use mavis_net::{Batch, BatchToken, Precision, Want};
+use mavis_value::N_BUCKETS;
 use serde::Serialize;
 use std::{
     collections::BTreeSet,
@@ -126,7 +127,7 @@ fn write_list(
     let mut batch = Batch::default();
     sessions.iter().for_each(|_| batch.push_prompted(&prompt, input_len));
     network.extend(&sessions, &batch, &Want::last(&batch))?;
-    let value = u32::from(mavis_lang::Bucket::WON.token());
+    let value = u32::from(mavis_lang::value::value_token(mavis_value::Bucket::WON));
     let rules = request.commands.rules;
     let tokens = listed.iter().flat_map(|&mv| [u32::from(moves::token_of(rules, mv).unwrap_or(0)), value]);
     for (id, position) in tokens.zip(prompt.len() as u32..) {
@@ -223,7 +224,7 @@ pub fn against_exact(
         let one = fan_out::values_of_known_moves(exact.network(), model.full_input, &asked)?;
         let other = fan_out::values_of_known_moves(rounded.network(), model.full_input, &asked)?;
         for ((one, other), moves) in one.iter().zip(&other).zip(&moves) {
-            let means = |values: &[mavis_lang::Distribution]| -> Values {
+            let means = |values: &[mavis_value::Distribution]| -> Values {
                 moves.iter().zip(values).map(|(mv, values)| (*mv, values.mean())).collect()
             };
             tally.add(&means(one), Some(&means(other)));

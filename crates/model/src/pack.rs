@@ -1,8 +1,9 @@
 //! From examples to batches: chain and star layouts, soft targets, weights.
 
 use mavis_data::AnnotatedPosition;
-use mavis_lang::{Bucket, Example, moves, value::N_BUCKETS, vocab::VALUES};
+use mavis_lang::{Example, moves, vocab::VALUES};
 use mavis_net::{Batch, LossRows};
+use mavis_value::{Bucket, N_BUCKETS};
 use serde::{Deserialize, Serialize};
 
 /// Kinds of rows, for losses by kind.

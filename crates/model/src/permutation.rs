@@ -1,5 +1,7 @@
 //! A random order of `0..n` that is computed, not stored.
 
+use mavis_stable::seed::scramble;
+
 /// A permutation of `0..n` that follows from a key: four Feistel rounds over the next even power of two, walked until the
 /// result falls below `n`. Any element comes in constant time, so a run resumes anywhere without replaying its past.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +15,7 @@ impl Permutation {
     pub(crate) fn new(n: usize, key: u64) -> Self {
         let n = (n as u64).max(1);
         let bits = 64 - (n - 1).leading_zeros();
-        let keys = [1, 2, 3, 4].map(|round| mix(key ^ mix(round)));
+        let keys = [1, 2, 3, 4].map(|round| scramble(key ^ scramble(round)));
         Self { n, half_bits: bits.div_ceil(2).max(1), keys }
     }
 
@@ -31,18 +33,10 @@ impl Permutation {
         let mask = (1_u64 << self.half_bits) - 1;
         let (mut left, mut right) = (value >> self.half_bits, value & mask);
         for key in self.keys {
-            (left, right) = (right, left ^ (mix(right ^ key) & mask));
+            (left, right) = (right, left ^ (scramble(right ^ key) & mask));
         }
         left << self.half_bits | right
     }
-}
-
-/// The finalizer of SplitMix64: every input bit reaches every output bit.
-pub(crate) fn mix(value: u64) -> u64 {
-    let mut z = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

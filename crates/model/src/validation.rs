@@ -1,9 +1,9 @@
 //! How good a network is on positions it never saw.
 
-use crate::{ModelError, ended::random_end, fan_out, rank::best_of};
+use crate::{ModelError, ended::random_end, fan_out};
 use mavis_data::{Annotations, Puzzle};
 use mavis_game::{Move, Position};
-use mavis_lang::Scoring;
+use mavis_value::{Scoring, best_of};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use mavis_stable::kill_safe::replace_file;
 use safetensors::SafeTensors;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::atomic_file::replace_file;
 use crate::config::{ConfigError, TransformerConfig};
 use crate::layout::Layout;
 use crate::trainer::TrainState;

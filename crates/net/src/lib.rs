@@ -47,7 +47,6 @@
 //! ```
 
 mod all_reduce;
-mod atomic_file;
 mod batch;
 #[cfg(test)]
 mod check;
@@ -66,7 +65,7 @@ mod trainer;
 mod wire;
 
 pub use all_reduce::{AllReduce, AllReduceError, ThreadRank};
-pub use atomic_file::replace_file;
+// For branches that still name the old place.
 pub use batch::{Batch, BatchToken, LossRows, MAX_POSITIONS};
 pub use checkpoint::{
     Checkpoint, CheckpointError, CheckpointInfo, NetworkConfig, SmallCheckpoint, inspect, read_tensors,
@@ -79,6 +78,7 @@ pub use error::NetError;
 pub use layout::{
     ALIGN, LayerOffsets, Layout, TensorRole, TensorSpec, TransformerOffsets, initial_parameters,
 };
+pub use mavis_stable::kill_safe::replace_file;
 pub use optimizer::{Algorithm, NEWTON_SCHULZ, NEWTON_SCHULZ_ROUNDS, OptimizerSettings, muon_factor};
 pub use trainer::{
     LossReport, StepReport, StepSettings, TagLoss, TrainState, Trainer, UpdateReport, Weights,

@@ -5,7 +5,7 @@ use mavis_eval::{
     BestAction, EvalError, Evaluation, Evaluator, MoveValue, Replies, Reply, Request, Value, Verdict,
 };
 use mavis_game::{Game as _, Position};
-use mavis_lang::Mistake;
+use mavis_value::Mistake;
 use std::sync::{
     Arc, Mutex, PoisonError,
     atomic::{AtomicBool, Ordering},

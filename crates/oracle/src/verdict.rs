@@ -2,7 +2,7 @@
 
 use mavis_game::{Move, Rules};
 
-pub use mavis_lang::Score;
+pub use mavis_value::Score;
 
 /// An oracle's judgment of every legal move.
 #[derive(Clone, PartialEq, Debug)]

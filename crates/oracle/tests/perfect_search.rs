@@ -29,5 +29,5 @@ fn an_illegal_move_is_a_hallucination_and_another_game_a_failure() {
     let illegal = Request::child(Position::Connect4(Connect4::default()), mavis_game::Move(9));
     let other = Request::state(Position::start(Rules::Othello));
     let replies = runtime.block_on(evaluator.evaluate(vec![illegal, other]));
-    assert!(matches!(replies[..], [Err(EvalError::Hallucination(_)), Err(EvalError::Failed(_))]));
+    assert!(matches!(replies[..], [Err(EvalError::Hallucination { .. }), Err(EvalError::Failed(_))]));
 }

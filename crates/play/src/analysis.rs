@@ -2,7 +2,7 @@
 
 use crate::{Choice, Limit, Thought};
 use mavis_game::Move;
-use mavis_lang::Distribution;
+use mavis_value::Distribution;
 use std::sync::Arc;
 
 /// A choice, and what the player thinks of each move.

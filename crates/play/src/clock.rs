@@ -1,5 +1,6 @@
 //! Clocks and time controls.
 
+use mavis_stable::time::parse_seconds;
 use std::{fmt, str::FromStr, time::Duration};
 
 /// Time left on both clocks as one player sees it.
@@ -49,12 +50,11 @@ impl FromStr for TimeControl {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (base, increment) = text.split_once('+').unwrap_or((text, "0"));
-        let seconds =
-            |part: &str| {
-                part.trim().parse::<f64>().ok().and_then(|s| Duration::try_from_secs_f64(s).ok()).ok_or_else(
-                    || format!("bad time control '{text}' (expected SECONDS or SECONDS+INCREMENT)"),
-                )
-            };
+        let seconds = |part: &str| {
+            parse_seconds(part).map_err(|error| {
+                format!("bad time control '{text}' (expected SECONDS or SECONDS+INCREMENT): {error}")
+            })
+        };
         Ok(Self { base: seconds(base)?, increment: seconds(increment)? })
     }
 }
@@ -88,7 +88,8 @@ mod tests {
         let control: TimeControl = "1+0.01".parse().unwrap();
         assert_eq!(control.increment, Duration::from_millis(10));
         assert_eq!(control.to_string().parse::<TimeControl>(), Ok(control));
-        assert!("x".parse::<TimeControl>().is_err());
-        assert!("-1".parse::<TimeControl>().is_err());
+        for text in ["x", "-1", "1e19", "1+1e19", "inf", "+"] {
+            assert!(text.parse::<TimeControl>().is_err(), "{text}");
+        }
     }
 }

@@ -15,9 +15,8 @@ use crate::{
     players::{GtpPlayer, GtpSettings, UciLimits, UciPlayer, UciSettings},
 };
 use mavis_eval::{Cache, Scripted};
-use mavis_model::evaluator::WorldModel;
 use mavis_oracle::{Effort, OracleEvaluator, engine, process::find_engine};
-use mavis_search::mcts::{self, Settings};
+use mavis_search::mcts::Settings;
 use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 /// Positions a search over an oracle remembers; a verdict takes some kilobytes at most.
@@ -232,14 +231,6 @@ pub(crate) fn search_settings(options: &mut Options<'_>, seed: u64) -> Result<(S
         })?;
     }
     Ok((settings, fixed))
-}
-
-/// The world of an evaluator for a search.
-pub(crate) fn world_of(settings: &Settings) -> WorldModel {
-    match settings.world {
-        mcts::WorldModel::Rules => WorldModel::Rules,
-        mcts::WorldModel::Model => WorldModel::Model,
-    }
 }
 
 /// The player's name with what differs from the defaults, the seed aside.

@@ -1,5 +1,6 @@
 //! The line that names a player.
 
+use mavis_stable::time::parse_seconds;
 use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 
 /// A player as the user writes it: `kind`, `kind:argument`, `kind:argument,key=value,...`.
@@ -218,8 +219,7 @@ impl<'a> Options<'a> {
     /// When it does not parse, is not above 0, or is too long for a clock.
     pub fn seconds(&mut self, key: &str) -> Result<Option<Duration>, crate::BuildError> {
         let Some(text) = self.value::<String>(key)? else { return Ok(None) };
-        let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let time = time.filter(|time| !time.is_zero());
+        let time = parse_seconds(&text).ok().filter(|time| !time.is_zero());
         time.map(Some).ok_or_else(|| crate::BuildError::value(self.kind(), key, &text))
     }
 

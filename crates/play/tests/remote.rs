@@ -3,15 +3,15 @@
 
 mod support;
 
+use mavis_eval::WorldModel;
 use mavis_eval::{EvalError, Evaluator as _, MoveValue, Request, Verdict};
 use mavis_game::{Game as _, Position, Rules};
-use mavis_lang::Mistake;
-use mavis_model::evaluator::WorldModel;
 use mavis_play::{
     Limit, Player, Registry, Thought, Turn, add_servers,
     remote::{Asking, PromptForm, Remote, RemoteSettings, ServerSettings},
     runtime,
 };
+use mavis_value::Mistake;
 use std::{sync::Arc, time::Duration};
 use support::server::{Behavior, Server};
 
@@ -127,7 +127,7 @@ fn what_the_server_refuses_is_not_tried_again_and_nonsense_is_a_hallucination() 
         let server = Server::start(behavior);
         let settings = RemoteSettings { question: Asking::List, ..settings(&[&server]) };
         let error = ask(&Remote::new(settings).unwrap(), Request::state(position("1"))).unwrap_err();
-        assert!(matches!(&error, EvalError::Hallucination(h) if h.kind == kind), "{error}");
+        assert!(matches!(&error, EvalError::Hallucination { kind: found, .. } if *found == kind), "{error}");
     }
 }
 

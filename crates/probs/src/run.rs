@@ -5,7 +5,8 @@ use crate::{
     wire::{Line, Saved},
 };
 use mavis_game::{Position, for_game};
-use mavis_net::{Checkpoint, Device, TrainState, replace_file};
+use mavis_net::{Checkpoint, Device, TrainState};
+use mavis_stable::kill_safe::replace_file;
 use std::{
     collections::BTreeMap,
     fs::{File, OpenOptions},

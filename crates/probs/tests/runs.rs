@@ -85,7 +85,7 @@ fn a_stopped_run_goes_on_as_if_it_never_stopped() {
                 std::fs::OpenOptions::new().append(true).open(parts.path().join("metrics.jsonl")).unwrap();
             if until < 4 {
                 metrics.write_all(b"{\"event\":\"round\",\"rou").unwrap();
-                std::fs::write(parts.path().join("checkpoint.safetensors.partial"), [7; 100]).unwrap();
+                std::fs::write(parts.path().join(".checkpoint.safetensors.partial"), [7; 100]).unwrap();
             }
         }
         assert_eq!(timeless(parts.path()), timeless(whole.path()));

@@ -137,6 +137,21 @@ impl KnobValue for bool {
     }
 }
 
+macro_rules! word_knob {
+    ($($type:ty),*) => { $(
+        impl KnobValue for $type {
+            fn read(text: &str, _: Range) -> Option<Self> {
+                text.parse().ok()
+            }
+
+            fn show(&self) -> String {
+                self.to_string()
+            }
+        }
+    )* };
+}
+word_knob!(mavis_eval::WorldModel, mavis_value::Scoring);
+
 impl KnobValue for Option<Duration> {
     fn read(text: &str, range: Range) -> Option<Self> {
         let Range::Milliseconds(least, most) = range else { return None };

@@ -30,4 +30,7 @@ pub use referee::RefereeReport;
 pub use report::{Counts, MoveReport, Report, Stopped};
 pub use schedule::Schedule;
 pub use search::{Search, SearchError};
-pub use settings::{FinalMove, Scoring, Settings, VirtualCounts, WorldModel};
+pub use settings::{FinalMove, Settings, VirtualCounts};
+// Old places, until every branch imports from `mavis-eval` and `mavis-value`.
+pub use mavis_eval::WorldModel;
+pub use mavis_value::Scoring;

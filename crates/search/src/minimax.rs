@@ -19,7 +19,7 @@
 use crate::{knob::knobs, mcts::Scoring};
 use mavis_eval::{EvalError, Evaluation, Evaluator, Request, Verdict};
 use mavis_game::{Game as _, Move, Outcome, Position};
-use mavis_lang::Mistake;
+use mavis_value::Mistake;
 use std::sync::Arc;
 
 knobs! {
@@ -192,7 +192,7 @@ fn listed(
         return Err(EvalError::hallucination(Mistake::WrongEnd, format!("{position} is not over")));
     };
     let legal = position.legal_moves();
-    let value = |entry: &mavis_eval::MoveValue| (entry.mv, entry.value.win_probability(scoring.into()));
+    let value = |entry: &mavis_eval::MoveValue| (entry.mv, entry.value.win_probability(scoring));
     let moves: Vec<_> = moves.iter().filter(|entry| legal.contains(&entry.mv)).map(value).collect();
     if moves.is_empty() {
         return Err(EvalError::hallucination(

@@ -1,5 +1,6 @@
 //! Random numbers of searches and learners: seeded, small and the same on every machine.
 
+use mavis_stable::seed::derive;
 use rand::RngCore as _;
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -18,7 +19,7 @@ impl Random {
     /// One of many independent generators of a seed, named by numbers such as a purpose, a round and a game.
     #[must_use]
     pub fn stream(seed: u64, name: &[u64]) -> Self {
-        Self::seeded(name.iter().fold(seed, |state, part| scramble(scramble(state) ^ part)))
+        Self::seeded(derive(seed, name))
     }
 
     /// 32 random bits.
@@ -58,14 +59,6 @@ impl Random {
     fn normal(&mut self) -> f64 {
         (-2.0 * (1.0 - self.unit()).ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
     }
-}
-
-/// The finalizer of SplitMix64: every input bit reaches every output bit.
-fn scramble(mut x: u64) -> u64 {
-    x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 #[cfg(test)]

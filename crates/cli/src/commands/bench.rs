@@ -20,7 +20,7 @@ use mavis_model::{
 use mavis_net::{Device, Precision, initial_parameters};
 use peer::Peer;
 use serde::Serialize;
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 /// Measures speed on this machine.
 #[derive(Args)]
@@ -104,7 +104,7 @@ impl BenchModel {
     fn run(self) -> anyhow::Result<()> {
         let rules: Rules = self.game.parse().or_bad_input()?;
         let preset: Preset = self.preset.parse().or_bad_input()?;
-        let time = Duration::try_from_secs_f64(self.seconds).or_bad_input()?;
+        let time = mavis_stable::time::seconds(self.seconds).or_bad_input()?;
         let (model, network) = match &self.model {
             Some(path) => (read_model(path)?, path.display().to_string()),
             None => (random_model(preset)?, format!("random weights of preset {preset}")),

@@ -12,10 +12,7 @@ use mavis_probs::{
     Algorithm, Axis, ProbsError, RunOptions, Settings, elo_curve, preset, read_metrics, train, wire::Line,
 };
 use serde_json::json;
-use std::{
-    path::PathBuf,
-    time::{Duration, Instant},
-};
+use std::{path::PathBuf, time::Instant};
 
 /// Learns a game from nothing, by PROBS or in the manner of AlphaZero.
 #[derive(Subcommand)]
@@ -95,8 +92,9 @@ impl ProbsTrain {
         settings.validate().or_bad_input()?;
         let deadline = match self.max_minutes {
             Some(minutes) => {
-                let time = Duration::try_from_secs_f64(60.0 * minutes);
-                let time = time.map_err(|_| BadInput::new(format!("bad number of minutes {minutes}")))?;
+                let time = mavis_stable::time::seconds(60.0 * minutes);
+                let time =
+                    time.map_err(|error| BadInput::new(format!("bad --max-minutes {minutes}: {error}")))?;
                 Instant::now().checked_add(time)
             }
             None => None,

@@ -1,10 +1,10 @@
 //! The file that says which shards are done.
 
 use crate::table::TableError;
+use mavis_stable::kill_safe::replace_file;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The name of the file in a job's folder.
@@ -182,16 +182,11 @@ impl Job {
 
     fn save(&self) -> Result<(), JobError> {
         let path = self.folder.join(NAME);
-        let io = |source| JobError::Io { path: path.clone(), source };
-        let partial = self.folder.join(format!(".{NAME}.partial"));
         let mut text = serde_json::to_vec_pretty(&self.manifest)
             .map_err(|source| JobError::Manifest { path: path.clone(), source })?;
         text.push(b'\n');
-        let mut file = File::create(&partial).map_err(io)?;
-        file.write_all(&text).and_then(|()| file.sync_all()).map_err(io)?;
-        fs::rename(&partial, &path).map_err(io)?;
-        crate::table::sync_folder(&path);
-        Ok(())
+        replace_file(&path, |file| file.write_all(&text))
+            .map_err(|source| JobError::Io { path: path.clone(), source })
     }
 }
 

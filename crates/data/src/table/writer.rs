@@ -2,12 +2,13 @@
 
 use super::{Buffers, TableError};
 use crate::wire::{OracleName, Row, VERSION};
+use mavis_stable::kill_safe::PartialFile;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use std::fs::{self, File};
+use std::fs;
 use std::io::BufWriter;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
@@ -17,9 +18,8 @@ use std::sync::Arc;
 /// no half table behind under the right one.
 pub struct TableWriter<R: Row> {
     path: PathBuf,
-    partial: PathBuf,
-    /// `None` only after `finish`, so that dropping an unfinished table removes it.
-    file: Option<SerializedFileWriter<BufWriter<File>>>,
+    /// Dropped before it is finished, it removes itself.
+    file: SerializedFileWriter<BufWriter<PartialFile>>,
     buffers: Buffers,
     /// Rows in the buffers.
     n_buffered: usize,
@@ -38,16 +38,8 @@ impl<R: Row> TableWriter<R> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             fs::create_dir_all(folder).map_err(TableError::io(folder))?;
         }
-        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-            // A rename would replace a device, and a table cannot be written in one go.
-            let error = std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a file");
-            return Err(TableError::io(path)(error));
-        }
-        let mut name = std::ffi::OsString::from(".");
-        name.push(path.file_name().unwrap_or_default());
-        name.push(".partial");
-        let partial = path.with_file_name(name);
-        let file = File::create(&partial).map_err(TableError::io(&partial))?;
+        // A device is refused, since a table cannot be written in one go.
+        let file = PartialFile::create(path).map_err(TableError::io(path))?;
         let schema = parse_message_type(R::SCHEMA).map_err(TableError::parquet(path))?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -57,8 +49,7 @@ impl<R: Row> TableWriter<R> {
             .map_err(TableError::parquet(path))?;
         Ok(Self {
             path: path.to_owned(),
-            partial,
-            file: Some(file),
+            file,
             buffers: Buffers::new(R::LEAVES.len()),
             n_buffered: 0,
             n_rows: 0,
@@ -104,24 +95,20 @@ impl<R: Row> TableWriter<R> {
         if self.n_buffered > 0 {
             self.flush()?;
         }
-        let Some(mut file) = self.file.take() else { return Ok(self.n_rows) };
         for (key, value) in self.key_values() {
-            file.append_key_value_metadata(KeyValue::new(key, value));
+            self.file.append_key_value_metadata(KeyValue::new(key, value));
         }
         let parquet = TableError::parquet(&self.path);
-        let buffer = file.into_inner().map_err(parquet)?;
+        let buffer = self.file.into_inner().map_err(parquet)?;
         let io = |error: std::io::Error| TableError::Io { path: self.path.clone(), source: error };
         let file = buffer.into_inner().map_err(|error| io(error.into_error()))?;
-        file.sync_all().map_err(io)?;
-        fs::rename(&self.partial, &self.path).map_err(io)?;
-        sync_folder(&self.path);
+        file.finish().map_err(io)?;
         Ok(self.n_rows)
     }
 
     fn flush(&mut self) -> Result<(), TableError> {
         let parquet = |source| TableError::Parquet { path: self.path.clone(), source };
-        let Some(file) = &mut self.file else { return Ok(()) };
-        let mut group = file.next_row_group().map_err(parquet)?;
+        let mut group = self.file.next_row_group().map_err(parquet)?;
         let mut leaf = 0;
         while let Some(mut column) = group.next_column().map_err(parquet)? {
             self.buffers.flush(leaf, &mut column).map_err(parquet)?;
@@ -151,19 +138,4 @@ impl<R: Row> TableWriter<R> {
         values.append(&mut self.metadata);
         values
     }
-}
-
-impl<R: Row> Drop for TableWriter<R> {
-    fn drop(&mut self) {
-        if self.file.is_some() {
-            // An error left the table unfinished; the next attempt overwrites what cannot be removed now.
-            let _ = fs::remove_file(&self.partial);
-        }
-    }
-}
-
-/// Makes a rename in the file's folder last. Some file systems refuse to sync folders; the rename is atomic all the same.
-pub(crate) fn sync_folder(path: &Path) {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }

@@ -2,7 +2,7 @@
 
 use crate::{BestAction, EvalError, Evaluator, MoveValue, Replies, Request};
 use mavis_game::Position;
-use mavis_lang::Mistake;
+use mavis_value::Mistake;
 use rand::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::{

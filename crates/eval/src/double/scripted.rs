@@ -3,7 +3,7 @@
 use super::{by_rules, mix, unit};
 use crate::{BestAction, Evaluator, MoveValue, Replies, Request, Value, ready};
 use mavis_game::{Game as _, Position};
-use mavis_lang::{Distribution, value::N_BUCKETS};
+use mavis_value::{Distribution, N_BUCKETS};
 use std::sync::Arc;
 
 /// Values that look random and depend on nothing but the position's key, the move and a seed.

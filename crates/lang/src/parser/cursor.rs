@@ -1,9 +1,10 @@
 //! A place in a token sequence.
 
 use crate::{
-    hallucination::{Hallucination, Mistake},
+    hallucination::Hallucination,
     vocab::{Token, vocabulary},
 };
+use mavis_value::Mistake;
 
 /// Reads tokens one by one; every failure names its place.
 pub(crate) struct Cursor<'a> {

@@ -3,9 +3,10 @@
 use super::Cursor;
 use crate::{
     command::{Commands, Form, Forms, Given, Top, rules_of_header},
-    hallucination::{Hallucination, Mistake},
+    hallucination::Hallucination,
     vocab::{self, DIGITS, Token},
 };
+use mavis_value::Mistake;
 
 /// Reads a header; a compact trace may leave out the previous state, which the caller decides on.
 pub(crate) fn read_commands(cursor: &mut Cursor<'_>) -> Result<Commands, Hallucination> {

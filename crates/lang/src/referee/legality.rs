@@ -1,8 +1,9 @@
 //! How well a model knows the rules, in numbers.
 
 use super::Verdict;
-use crate::hallucination::{Hallucination, MistakeCounts};
+use crate::hallucination::Hallucination;
 use mavis_game::Move;
+use mavis_value::MistakeCounts;
 use std::fmt;
 
 /// Listed moves against legal ones, for one position.

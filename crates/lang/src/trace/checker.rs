@@ -6,13 +6,13 @@ use super::{
 };
 use crate::{
     answer::{AnswerSpans, Listing},
-    hallucination::{Hallucination, Mistake},
+    hallucination::Hallucination,
     referee::referee,
     request::{Request, Start},
-    value::Bucket,
     vocab::Token,
 };
 use mavis_game::{Game, Move, Position};
+use mavis_value::{Bucket, Mistake};
 
 /// Known evaluations to compare with; `None` where a position is not known.
 pub type Reference<'a> = dyn Fn(&Position) -> Option<Evaluation> + 'a;

@@ -1,8 +1,9 @@
 //! Minimax trees over any evaluation.
 
 use super::{Decision, Node, Shape, Trace};
-use crate::{answer::Listing, example::draw_order, state::without_history, value::Bucket};
+use crate::{answer::Listing, example::draw_order, state::without_history};
 use mavis_game::{Game, Move, Position};
+use mavis_value::Bucket;
 use rand::Rng;
 
 /// What an oracle says of a position that is not over.

@@ -11,7 +11,7 @@
 use super::{Decision, MAX_DEPTH, Node, Shape, Trace};
 use crate::{
     command::{Commands, Given, Top},
-    hallucination::{Hallucination, Mistake},
+    hallucination::Hallucination,
     moves,
     parser::{
         Cursor, encode, open_previous, read_answer, read_commands, read_forms, read_number,
@@ -19,10 +19,11 @@ use crate::{
     },
     request::open_token,
     state::same_state,
-    value::Bucket,
+    value::quoted_bucket_of,
     vocab::{self, Token},
 };
 use mavis_game::{Move, Position, Rules};
+use mavis_value::{Bucket, Mistake};
 
 /// Reads a trace. Paths, previous states and previous actions must fit the tree; whether the rest is true is the
 /// checker's business.
@@ -211,7 +212,7 @@ impl Reader<'_> {
         let mv = read_choice(self.shape.rules, &mut self.cursor)?;
         let at = self.cursor.at();
         let value = self.cursor.next()?;
-        let value = Bucket::from_quoted(value).ok_or_else(|| self.cursor.unexpected(at, "a quoted value"))?;
+        let value = quoted_bucket_of(value).ok_or_else(|| self.cursor.unexpected(at, "a quoted value"))?;
         Ok((mv, value))
     }
 }

@@ -7,6 +7,7 @@ use crate::{
     example::Example,
     moves,
     request::{Input, write_prompt},
+    value::quoted_token,
     vocab::{self, Token},
 };
 use mavis_game::{Move, Position, Rules};
@@ -104,14 +105,14 @@ pub(super) fn write_decision(rules: Rules, decision: &Decision, path: &[Move], t
     } else {
         write_line(vocab::DECIDE, rules, path, vocab::COMPARE, tokens);
         for &(mv, value) in &decision.compared {
-            tokens.extend([move_token(rules, Some(mv)), value.quoted()]);
+            tokens.extend([move_token(rules, Some(mv)), quoted_token(value)]);
         }
         tokens.push(vocab::BREAK);
     }
     tokens.extend([
         vocab::SELECT,
         move_token(rules, decision.selected),
-        decision.value.quoted(),
+        quoted_token(decision.value),
         vocab::BREAK,
     ]);
 }

@@ -2,7 +2,7 @@
 
 use super::{Bands, Metric};
 use mavis_game::Move;
-use mavis_model::kendall_tau_b;
+use mavis_value::kendall_tau_b;
 
 /// One position: what an annotation says, and what was answered. Values are win probabilities of the mover, 0 to 1.
 #[derive(Clone, PartialEq, Debug)]

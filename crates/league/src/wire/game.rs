@@ -4,6 +4,7 @@ use crate::openings::{BookError, Opening};
 use crate::pairing::GamePlan;
 use mavis_game::{Outcome, Side};
 use mavis_play::{MoveRecord, Termination, Verdict};
+use mavis_stable::time::unix_seconds;
 use serde::{Deserialize, Serialize};
 
 /// A finished game on disk.
@@ -192,7 +193,6 @@ impl StoredGame {
         moves: &[MoveRecord],
         verdict: &Verdict,
     ) -> Self {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Self {
             game: plan.game,
             pair: plan.pair,
@@ -203,7 +203,7 @@ impl StoredGame {
             moves: moves.iter().map(StoredMove::from).collect(),
             result: verdict.outcome.into(),
             end: StoredEnd::from(&verdict.termination),
-            finished: now.map_or(0, |time| time.as_secs()),
+            finished: unix_seconds(),
         }
     }
 

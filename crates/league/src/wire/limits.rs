@@ -3,7 +3,6 @@
 use super::ConfigError;
 use mavis_play::{Limit, TimeControl};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// What a player may spend; each field holds on its own.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -36,7 +35,7 @@ impl LimitsConfig {
         let time = self
             .time
             .map(|seconds| {
-                Duration::try_from_secs_f64(seconds)
+                mavis_stable::time::seconds(seconds)
                     .ok()
                     .filter(|time| !time.is_zero())
                     .ok_or_else(|| ConfigError::Value("limits.time".to_owned(), seconds.to_string()))

@@ -5,6 +5,7 @@ use crate::adjudication::centipawns;
 use crate::openings::BookError;
 use mavis_data::pgn::{move_text, wrap, write_tag};
 use mavis_game::{Game, Position, Rules, Side};
+use mavis_stable::time::Date;
 use std::fmt::Write;
 
 /// One game as PGN. Chess moves are SAN; other games use their own move text, with the position text in `FEN`.
@@ -45,7 +46,7 @@ fn tags(config: &LeagueConfig, rules: Rules, game: &StoredGame, start: &Position
     let mut tag = |name: &str, value: &str| write_tag(name, value, &mut text);
     tag("Event", &config.name);
     tag("Site", "?");
-    tag("Date", &date(game.finished));
+    tag("Date", &Date::of_unix_seconds(game.finished).pgn());
     tag("Round", &format!("{}.{}", game.pair + 1, game.game % 2 + 1));
     tag("White", &game.first);
     tag("Black", &game.second);
@@ -99,36 +100,5 @@ fn evaluation(made: &StoredMove, is_chess: bool, sign: f64) -> Option<String> {
     } else {
         let value = f64::from(made.value?);
         Some(format!("[%value {:.3}]", if sign > 0.0 { value } else { 1.0 - value }))
-    }
-}
-
-/// `2025.01.31` of seconds since 1970, by the civil calendar.
-fn date(seconds: u64) -> String {
-    let days = (seconds / 86_400) as i64 + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}.{month:02}.{day:02}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn dates_are_civil() {
-        for (seconds, expected) in [
-            (0, "1970.01.01"),
-            (951_782_400, "2000.02.29"),
-            (1_763_164_800, "2025.11.15"),
-            (1_735_689_599, "2024.12.31"),
-        ] {
-            assert_eq!(date(seconds), expected);
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{ConfigError, Difference, LeagueConfig, StoredGame};
 use crate::results::{GameResult, Results};
+use mavis_stable::kill_safe::{replace_file, sync_folder};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -117,7 +118,8 @@ impl LeagueStore {
                 return Err(StoreError::Changed { folder: folder.display().to_string(), differences });
             }
         }
-        replace(&config_path, &config.to_toml()?)?;
+        let toml = config.to_toml()?;
+        replace_file(&config_path, |file| file.write_all(toml.as_bytes())).map_err(io_error(&config_path))?;
         let games_path = folder.join("games.jsonl");
         let mut games = append_to(&games_path)?;
         let (finished, good_bytes, total_bytes) = read_lines(&games_path, &mut games)?;
@@ -131,7 +133,7 @@ impl LeagueStore {
         if good < total {
             sessions.set_len(good as u64).map_err(io_error(&sessions_path))?;
         }
-        sync_folder(folder)?;
+        sync_folder(folder).map_err(io_error(folder))?;
         Ok(Self {
             folder: folder.to_owned(),
             games,
@@ -226,28 +228,8 @@ fn read_config(folder: &Path) -> Result<LeagueConfig, StoreError> {
     Ok(LeagueConfig::from_toml(&text)?)
 }
 
-/// Writes a file so that a kill leaves the old one or the new one, never a half.
-fn replace(path: &Path, text: &str) -> Result<(), StoreError> {
-    let temporary = path.with_extension("new");
-    let write = || -> io::Result<()> {
-        let mut file = File::create(&temporary)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    };
-    write().map_err(io_error(path))
-}
-
 fn append_to(path: &Path) -> Result<File, StoreError> {
     OpenOptions::new().create(true).read(true).append(true).open(path).map_err(io_error(path))
-}
-
-fn sync_folder(folder: &Path) -> Result<(), StoreError> {
-    // Makes the new names in the folder last; some systems cannot open a folder and need no such thing.
-    match File::open(folder) {
-        Ok(folder_file) if cfg!(unix) => folder_file.sync_all().map_err(io_error(folder)),
-        _ => Ok(()),
-    }
 }
 
 fn write_lines<T: Serialize>(file: &mut File, items: &[T]) -> io::Result<()> {

@@ -3,8 +3,9 @@
 use super::{MavDecoder, Prompt};
 use crate::ModelError;
 use mavis_game::Move;
-use mavis_lang::{Answer, Bucket, Listing, Request, moves, vocab};
+use mavis_lang::{Answer, Listing, Request, moves, vocab};
 use mavis_net::{Batch, Want};
+use mavis_value::Bucket;
 
 impl MavDecoder {
     /// Decodes `%best_action` after a list of moves and values that stands as if the model had written it, in one pass.

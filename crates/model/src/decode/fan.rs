@@ -10,10 +10,10 @@ use mavis_lang::{
     Answer, Given, Listing, Request, Top,
     example::outcome_of,
     moves,
-    value::N_BUCKETS,
     vocab::{self, VALUES},
 };
 use mavis_net::{Batch, SessionId, Want};
+use mavis_value::N_BUCKETS;
 
 /// What the second pass may answer: an outcome or a value. Both have low ids, so the rest of the head need not be computed.
 const SHORT_HEAD: u32 = VALUES.start as u32 + N_BUCKETS as u32;

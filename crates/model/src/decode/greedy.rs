@@ -4,10 +4,11 @@ use super::{Drafting, MavDecoder, Prompt, draft_state, likeliest, push_following
 use crate::{ModelError, fan_out::value_distribution};
 use mavis_game::{Game, Move, Position};
 use mavis_lang::{
-    Answer, AnswerProgress, Distribution, Hallucination, Request, Start, Step, Token, parse_answer,
-    value::N_BUCKETS, vocab::VALUES, vocabulary,
+    Answer, AnswerProgress, Hallucination, Request, Start, Step, Token, parse_answer, vocab::VALUES,
+    vocabulary,
 };
 use mavis_net::{Batch, SessionId, Want};
+use mavis_value::{Distribution, N_BUCKETS};
 
 /// Passes that check what is left of a draft after it was wrong once; then the state is written token by token.
 const MOST_REDRAFTS: usize = 4;

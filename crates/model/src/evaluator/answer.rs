@@ -5,29 +5,11 @@ use crate::{
     decode::{Drafting, GreedySettings, MavDecoder},
     fan_out,
 };
-use mavis_eval::{EvalError, Evaluation, MoveValue, Reply, Request, Verdict};
+use mavis_eval::{EvalError, Evaluation, MoveValue, Reply, Request, Verdict, WorldModel};
 use mavis_game::{Game, Move, Position};
-use mavis_lang::{Commands, Distribution, Mistake, Request as Question, moves};
-use std::{fmt, sync::Arc};
-
-/// Where states, legal moves and ends come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum WorldModel {
-    /// The rules: only the values are the model's, in one pass.
-    #[default]
-    Rules,
-    /// The model alone: it tracks states, lists moves and calls games over, and is wrong where it is wrong.
-    Model,
-}
-
-impl fmt::Display for WorldModel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Rules => "rules",
-            Self::Model => "model alone",
-        })
-    }
-}
+use mavis_lang::{Commands, Hallucination, Request as Question, moves};
+use mavis_value::{Distribution, Mistake};
+use std::sync::Arc;
 
 pub(super) struct Answerer {
     pub(super) decoder: MavDecoder,
@@ -121,7 +103,7 @@ impl Answerer {
         let settings = GreedySettings { drafting: Drafting::Copy, ..GreedySettings::default() };
         let decoded = self.decoder.greedy(&questions, &settings)?;
         let mut tracked = questions.iter().zip(decoded).map(|(question, decoded)| {
-            let answer = decoded.answer(question)?;
+            let answer = decoded.answer(question).map_err(eval_error)?;
             let lost = || EvalError::hallucination(Mistake::WrongState, "no state in the answer");
             answer.tracked.map(Arc::new).ok_or_else(lost)
         });
@@ -136,6 +118,13 @@ impl Answerer {
         });
         Ok(states.collect())
     }
+}
+
+/// A hallucination as searches see it.
+#[must_use]
+pub fn eval_error(hallucination: Hallucination) -> EvalError {
+    let Hallucination { at, kind, reason } = hallucination;
+    EvalError::hallucination(kind, format!("{reason} (token {at})"))
 }
 
 fn listed(moves: impl Iterator<Item = (Move, Distribution)>) -> Verdict {

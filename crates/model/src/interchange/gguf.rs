@@ -8,7 +8,8 @@ use mavis_lang::{
     vocab::{END, PAD, UNK},
     vocabulary,
 };
-use mavis_net::{TensorSpec, replace_file};
+use mavis_net::TensorSpec;
+use mavis_stable::kill_safe::replace_file;
 use std::{
     io::{self, Write},
     path::Path,

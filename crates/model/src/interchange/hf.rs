@@ -6,7 +6,8 @@ use mavis_lang::{
     export::{tokenizer_config_json, tokenizer_json},
     vocab::{END, PAD},
 };
-use mavis_net::{TransformerConfig, replace_file};
+use mavis_net::TransformerConfig;
+use mavis_stable::kill_safe::replace_file;
 use safetensors::{Dtype, tensor::TensorView};
 use serde_json::{Value, json};
 use std::{collections::HashMap, fs, path::Path};

@@ -1,14 +1,10 @@
 //! How good a predictor is on positions it never saw.
 
 use super::{PredictorSpec, policy::score_moves};
-use crate::{
-    ModelError,
-    fan_out::Forward,
-    rank::{best_of, kendall_tau_b},
-    validation::solved,
-};
+use crate::{ModelError, fan_out::Forward, validation::solved};
 use mavis_data::{AnnotatedPosition, Annotations, Puzzle};
 use mavis_game::{Move, Position};
+use mavis_value::{best_of, kendall_tau_b};
 use serde::Serialize;
 
 /// Metrics of a predictor's policy on annotated positions.

@@ -1,18 +1,18 @@
 //! The embedded evaluator as searches see it.
 
 use super::trained::{decoder, known, model, positions};
-use mavis_eval::{BatchLimits, EvalError, Evaluator, Recorder, Request, Verdict, batcher};
+use mavis_eval::{BatchLimits, EvalError, Evaluator, Recorder, Request, Verdict, WorldModel, batcher};
 use mavis_game::{Game, Move, Position, Rules};
-use mavis_lang::Mistake;
 use mavis_model::{
-    evaluator::{Embedded, EmbeddedSettings, WorldModel},
+    evaluator::{Embedded, EmbeddedSettings},
     fan_out,
 };
 use mavis_net::Precision;
 use mavis_search::{
     Stop,
-    mcts::{self, Search, Settings},
+    mcts::{Search, Settings},
 };
+use mavis_value::Mistake;
 use std::sync::Arc;
 
 fn embedded(world: WorldModel) -> Embedded {
@@ -58,7 +58,7 @@ fn with_the_rules_every_legal_move_has_the_value_of_a_whole_pass() {
     assert!(n_over > 0, "ends are among the positions");
     let start = Position::start(Rules::Connect4);
     let illegal = runtime().block_on(evaluator.evaluate_one(Request::child(start, Move(9))));
-    assert!(matches!(illegal, Err(EvalError::Hallucination(h)) if h.kind == Mistake::IllegalMove));
+    assert!(matches!(illegal, Err(EvalError::Hallucination { kind, .. }) if kind == Mistake::IllegalMove));
 }
 
 #[test]
@@ -76,10 +76,10 @@ fn the_model_alone_tracks_lists_and_is_caught_when_it_makes_things_up() {
     // Hex was never trained: the answers are not even of the language, and say so.
     let hex = Request::child(Position::start(Rules::HEX), Move(5));
     let reply = runtime().block_on(evaluator.evaluate_one(hex));
-    assert!(matches!(reply, Err(EvalError::Hallucination(_))), "{reply:?}");
+    assert!(matches!(reply, Err(EvalError::Hallucination { .. })), "{reply:?}");
     let foreign = Request::child(Position::start(Rules::Connect4), Move(4_000));
     let reply = runtime().block_on(evaluator.evaluate_one(foreign));
-    assert!(matches!(reply, Err(EvalError::Hallucination(h)) if h.kind == Mistake::IllegalMove));
+    assert!(matches!(reply, Err(EvalError::Hallucination { kind, .. }) if kind == Mistake::IllegalMove));
 }
 
 #[test]
@@ -117,12 +117,10 @@ fn searches_share_batches_and_give_up_what_nobody_waits_for() {
 
 #[test]
 fn a_tree_search_runs_on_the_model_with_either_world() {
-    for (world, searched) in
-        [(WorldModel::Rules, mcts::WorldModel::Rules), (WorldModel::Model, mcts::WorldModel::Model)]
-    {
+    for world in [WorldModel::Rules, WorldModel::Model] {
         let evaluator: Arc<dyn Evaluator> = Arc::new(embedded(world));
         let position = known().remove(0);
-        let settings = Settings { world: searched, simulations: 40, ..Settings::default() };
+        let settings = Settings { world, simulations: 40, ..Settings::default() };
         let mut search = Search::new(position.clone(), evaluator, settings);
         let report = search.run_blocking(&Stop::default()).unwrap();
         assert!(position.is_legal(report.best.unwrap()));

@@ -2,12 +2,13 @@
 
 use super::trained::{decoder, known, positions, value};
 use mavis_game::{Move, Position, Rules};
-use mavis_lang::{AnswerProgress, Bucket, Commands, Mistake, Request, Step, Token, Top, moves};
+use mavis_lang::{AnswerProgress, Commands, Request, Step, Token, Top, moves, value::value_token};
 use mavis_model::{
     decode::{Decoded, GreedySettings, MavDecoder},
     fan_out,
 };
 use mavis_net::{Batch, Want};
+use mavis_value::{Bucket, Mistake};
 
 fn commands() -> [Commands; 2] {
     let all = Commands::top_all_best(Rules::Connect4);
@@ -87,7 +88,7 @@ fn every_listed_move_has_its_distribution_and_a_false_step_is_named() {
             assert!(decoded.values.len() >= 3, "{}", decoded.text());
             for ((mv, values), pair) in decoded.values.iter().zip(written) {
                 assert_eq!(moves::token_of(Rules::Connect4, *mv), Some(pair[0]));
-                assert_eq!(values.mode().token(), pair[1], "what is written is the likeliest value");
+                assert_eq!(value_token(values.mode()), pair[1], "what is written is the likeliest value");
                 assert!((values.0.iter().sum::<f32>() - 1.0).abs() < 1e-4);
                 assert_eq!(values.mode(), Bucket::from_win_probability(value(&position, *mv)));
             }

@@ -1,15 +1,15 @@
 //! Kinds of player over a MAV model.
 
-use super::{search_keys, search_name, search_settings, world_of};
+use super::{search_keys, search_name, search_settings};
 use crate::{
     BuildError, GreedyPlayer, GreedyScoring, GreedySettings, Key, Kind, Options, Registry, SearchPlayer,
     SharedEvaluators,
 };
-use mavis_eval::{Cache, Evaluator};
+use mavis_eval::{Cache, Evaluator, WorldModel};
 use mavis_model::{
     MavModel,
     decode::MavDecoder,
-    evaluator::{Embedded, EmbeddedSettings, WorldModel},
+    evaluator::{Embedded, EmbeddedSettings},
 };
 use mavis_net::{Device, Precision};
 use std::{path::Path, sync::Arc};
@@ -56,7 +56,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) {
         open: false,
         build: Box::new(move |options, seed| {
             let (settings, fixed) = search_settings(options, seed)?;
-            let evaluator = evaluator(options, &shared, default, world_of(&settings))?;
+            let evaluator = evaluator(options, &shared, default, settings.world)?;
             let name = search_name("mav-mcts", &settings, seed);
             Ok(Box::new(SearchPlayer::new(name, evaluator, settings, fixed)))
         }),

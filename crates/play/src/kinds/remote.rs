@@ -2,14 +2,14 @@
 
 use super::{
     model::{greedy_keys, greedy_settings},
-    search_keys, search_name, search_settings, world_of,
+    search_keys, search_name, search_settings,
 };
 use crate::{
     BuildError, GreedyPlayer, Key, Kind, Options, Registry, SearchPlayer, SharedEvaluators,
     remote::{Asking, PromptForm, Remote, RemoteSettings, ServerSettings},
 };
+use mavis_eval::WorldModel;
 use mavis_eval::{Cache, Evaluator};
-use mavis_model::evaluator::WorldModel;
 use std::{sync::Arc, time::Duration};
 
 /// Evaluations of a model that are remembered; one takes some ten kilobytes.
@@ -61,7 +61,7 @@ pub fn add_servers(registry: &mut Registry, key: Option<String>) {
         open: false,
         build: Box::new(move |options, seed| {
             let (settings, fixed) = search_settings(options, seed)?;
-            let (name, evaluator) = evaluator(options, &shared, &key, world_of(&settings))?;
+            let (name, evaluator) = evaluator(options, &shared, &key, settings.world)?;
             let name = search_name(&name, &settings, seed);
             Ok(Box::new(SearchPlayer::new(name, evaluator, settings, fixed)))
         }),

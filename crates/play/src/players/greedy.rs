@@ -3,8 +3,8 @@
 use crate::{Analysis, Choice, MoveAnalysis, Player, PlayerError, Turn, runtime, shared::try_evaluator};
 use mavis_eval::{Evaluator, MoveValue, Request, Verdict};
 use mavis_game::{Game as _, Rules};
-use mavis_lang::Scoring;
 use mavis_search::Stop;
+use mavis_value::Scoring;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::{

@@ -5,16 +5,17 @@ use super::{
     servers::Servers,
     wire::{Choice, CompletionRequest, Prompt},
 };
-use mavis_eval::{EvalError, Evaluation, MoveValue, Reply, Request, Value, Verdict};
+use mavis_eval::{EvalError, Evaluation, MoveValue, Reply, Request, Value, Verdict, WorldModel};
 use mavis_game::{Game as _, Move, Position};
 use mavis_lang::{
-    Answer, Bucket, Commands, Distribution, Listing, Mistake, Request as Question, Token, moves,
-    parse_answer,
+    Answer, Commands, Listing, Request as Question, Token, moves, parse_answer,
     state::state_len,
+    value::bucket_of,
     vocab::{self, LINE_END},
     vocabulary,
 };
-use mavis_model::evaluator::WorldModel;
+use mavis_model::evaluator::eval_error;
+use mavis_value::{Bucket, Distribution, Mistake};
 use std::sync::Arc;
 
 /// What ends every line of an answer.
@@ -160,7 +161,7 @@ impl Asker {
         prompt.extend(&opening);
         let line = self.write(prompt, n_tokens).await?;
         let tokens: Vec<Token> = opening.into_iter().chain(line.tokens).collect();
-        Ok((parse_answer(question, &tokens)?, line.values))
+        Ok((parse_answer(question, &tokens).map_err(eval_error)?, line.values))
     }
 
     /// Has a line written to its end.
@@ -226,6 +227,6 @@ fn only_value(choice: &Choice) -> Option<Value> {
         return Some(distribution.into());
     }
     let tokens = vocabulary().encode(choice.text.lines().next()?).ok()?;
-    let bucket = tokens.first().copied().and_then(Bucket::from_token)?;
+    let bucket = tokens.first().copied().and_then(bucket_of)?;
     Some(Value::certain(bucket.win_probability()))
 }

@@ -4,9 +4,8 @@ use super::{
     answer::Asker,
     servers::{RemoteError, ServerSettings, Servers},
 };
-use mavis_eval::{BestAction, EvalError, Evaluator, MoveValue, Replies, Request};
+use mavis_eval::{BestAction, EvalError, Evaluator, MoveValue, Replies, Request, WorldModel};
 use mavis_game::Position;
-use mavis_model::evaluator::WorldModel;
 use std::{str::FromStr, sync::Arc};
 use tokio::task::JoinSet;
 

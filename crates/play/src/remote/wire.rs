@@ -1,6 +1,7 @@
 //! The JSON of `/v1/completions`, as far as it is used.
 
-use mavis_lang::{Bucket, Distribution, Token, value::N_BUCKETS, vocabulary};
+use mavis_lang::{Token, value::bucket_of, vocabulary};
+use mavis_value::{Bucket, Distribution, N_BUCKETS};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -97,7 +98,7 @@ impl Completion {
 impl LogProbs {
     /// The written values in order, each with the distribution it was drawn from; `None` where too little is known.
     pub(super) fn values(&self) -> Vec<(Bucket, Option<Distribution>)> {
-        let bucket = |text: &str| vocabulary().token(text).and_then(Bucket::from_token);
+        let bucket = |text: &str| vocabulary().token(text).and_then(bucket_of);
         match self {
             Self::Lists { tokens, top_logprobs } => {
                 let tops = top_logprobs.as_deref().unwrap_or_default();

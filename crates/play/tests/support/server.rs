@@ -2,10 +2,11 @@
 
 use mavis_game::{Game as _, Move, Position};
 use mavis_lang::{
-    Answer, Bucket, Listing, Start, Token, parse_request,
+    Answer, Listing, Start, Token, parse_request, value,
     vocab::{BEST_ACTION, LINE_END},
     vocabulary,
 };
+use mavis_value::Bucket;
 use serde_json::{Value, json};
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -266,7 +267,7 @@ fn choice(index: usize, prompt: &[Token], most: usize, stops: bool, behavior: Be
 fn entry(token: &Token) -> Value {
     let text = |token: Token| vocabulary().string(token).unwrap();
     let mut tops = vec![json!({"token": text(*token), "logprob": 0.75_f64.ln()})];
-    if Bucket::from_token(*token).is_some() {
+    if value::bucket_of(*token).is_some() {
         tops.push(json!({"token": text(token - 1), "logprob": 0.25_f64.ln()}));
     }
     json!({"token": text(*token), "logprob": 0.75_f64.ln(), "top_logprobs": tops})
@@ -296,7 +297,7 @@ fn continuation(prompt: &[Token]) -> Vec<Token> {
         return whole[at + 1..].to_vec();
     }
     // A move by itself: its value comes next, wherever it stands in the list.
-    if let Some(&mv) = begun.last().filter(|token| Bucket::from_token(**token).is_none())
+    if let Some(&mv) = begun.last().filter(|token| value::bucket_of(**token).is_none())
         && begun.len() == 2
         && let Some(at) = whole.iter().position(|token| *token == mv)
     {

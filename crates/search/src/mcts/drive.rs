@@ -11,7 +11,7 @@ use super::{
 use crate::Stop;
 use mavis_eval::{EvalError, Evaluation, Evaluator, Reply, Request};
 use mavis_game::{Move, Outcome};
-use mavis_lang::Mistake;
+use mavis_value::Mistake;
 use std::{
     collections::VecDeque,
     future::{Future, poll_fn},
@@ -178,7 +178,7 @@ impl<'a, W: Asked> Drive<'a, W> {
             Err(error) => {
                 self.count_error(&error);
                 match error {
-                    EvalError::Hallucination(_) => self.simulator.answer_dead(flight.ticket),
+                    EvalError::Hallucination { .. } => self.simulator.answer_dead(flight.ticket),
                     EvalError::Failed(_) => self.simulator.give_up(flight.ticket),
                 }
             }
@@ -188,16 +188,14 @@ impl<'a, W: Asked> Drive<'a, W> {
     /// What a reply means: an end, or moves into the list of this run.
     fn read(&mut self, request: &Request, reply: Reply) -> Result<(Evaluation, Option<Outcome>), EvalError> {
         let evaluation = reply?;
-        let scoring = self.settings.scoring.into();
+        let scoring = self.settings.scoring;
         let end = self.simulator.world.read(request, &evaluation, scoring, &mut self.moves)?;
         Ok((evaluation, end))
     }
 
     fn count_error(&mut self, error: &EvalError) {
         match error {
-            EvalError::Hallucination(hallucination) => {
-                self.counts.hallucinations.add(hallucination.kind);
-            }
+            EvalError::Hallucination { kind, .. } => self.counts.hallucinations.add(*kind),
             EvalError::Failed(_) => self.counts.failed += 1,
         }
     }

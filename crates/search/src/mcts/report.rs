@@ -7,7 +7,7 @@ use super::{
     world::World,
 };
 use mavis_game::Move;
-use mavis_lang::hallucination::MistakeCounts;
+use mavis_value::MistakeCounts;
 
 /// The result of a search, or how it stands.
 #[derive(Clone, PartialEq, Debug)]

@@ -2,17 +2,9 @@
 
 use super::{Schedule, virtual_count::VirtualRule};
 use crate::knob::{choice, knobs};
+use mavis_eval::WorldModel;
+use mavis_value::Scoring;
 use std::time::Duration;
-
-choice! {
-    /// How a distribution over values becomes one number.
-    pub enum Scoring {
-        /// Its expectation.
-        Mean = "mean",
-        /// Its mode.
-        Max = "max",
-    }
-}
 
 choice! {
     /// How virtual counts are spread over the path of a simulation in flight.
@@ -33,16 +25,6 @@ choice! {
         Value = "value",
         /// At random, in proportion to visits^(1/temperature).
         Sample = "sample",
-    }
-}
-
-choice! {
-    /// Where states, legal moves and ends come from.
-    pub enum WorldModel {
-        /// The rules of the game.
-        Rules = "rules",
-        /// The evaluator's own answers.
-        Model = "model",
     }
 }
 
@@ -73,15 +55,6 @@ knobs! {
         world "world": WorldModel = WorldModel::Rules, Choice(WorldModel::WORDS), "Where states, legal moves and ends come from.";
         deterministic "deterministic": bool = false, Switch, "Take answers in the order they were asked for, so that the same seed gives the same tree.";
         memory "memory": u32 = 1024, Integer(1, 1_000_000), "Most mebibytes of the tree.";
-    }
-}
-
-impl From<Scoring> for mavis_lang::Scoring {
-    fn from(scoring: Scoring) -> Self {
-        match scoring {
-            Scoring::Mean => Self::Mean,
-            Scoring::Max => Self::Max,
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use mavis_eval::{
     EvalError, Evaluator, Faults, Faulty, Mistaken, Mistakes, Recorder, Replies, Request, Scripted, ready,
 };
 use mavis_game::{Game as _, Move, Position, Rules};
-use mavis_lang::Mistake;
+use mavis_value::Mistake;
 use proptest::prelude::*;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;

@@ -3,7 +3,7 @@
 use super::tree::NodeIdx;
 use mavis_eval::{EvalError, Evaluation, Request, Verdict};
 use mavis_game::{Game, Move, Moves, Outcome, Position, Side};
-use mavis_lang::{Mistake, Scoring};
+use mavis_value::{Mistake, Scoring};
 use std::sync::Arc;
 
 /// What a simulation needs to know of the world to walk down the tree.

@@ -2,9 +2,9 @@
 
 use mavis_data::pgn::{Note, PgnGame, move_text};
 use mavis_game::{Game as _, Move, Position, Side};
-use mavis_lang::Score;
 use mavis_play::{Limit, Player, PlayerError, Turn};
 use mavis_search::Cancel;
+use mavis_value::Score;
 use serde::Serialize;
 
 /// How much win probability a move must give away to earn a glyph: `??`, `?` and `?!`.

@@ -6,9 +6,9 @@ use crate::registry;
 use clap::Args;
 use mavis_data::AnnotatedPosition;
 use mavis_game::Move;
-use mavis_lang::Scoring as Way;
 use mavis_league::metrics::{ActionSample, ScoringSample, scoring};
 use mavis_play::Analysis;
+use mavis_value::Scoring as Way;
 
 /// Compares the two ways to read a distribution of values: its mean and its most likely value.
 ///

@@ -7,9 +7,10 @@ use crate::{
 };
 use clap::Args;
 use mavis_game::{Game, Move, Position};
-use mavis_lang::{Commands, Distribution, Request, Top, referee, vocabulary};
+use mavis_lang::{Commands, Request, Top, referee, vocabulary};
 use mavis_model::decode::{Drafting, GreedySettings, MavDecoder};
 use mavis_net::{Device, Precision};
+use mavis_value::Distribution;
 use serde::Serialize;
 use std::path::PathBuf;
 

@@ -2,9 +2,9 @@
 
 use crate::commands::analyze::line_text;
 use mavis_game::{Game as _, Position};
-use mavis_lang::Score;
 use mavis_oracle::uci::{Answer, Bound, Info, UciScore};
 use mavis_play::{Choice, Thought};
+use mavis_value::Score;
 use std::time::Duration;
 
 /// An `info` line of a thought.

@@ -20,7 +20,8 @@ pub fn kendall_tau_b(pairs: &[(f64, f64)]) -> Option<f64> {
 }
 
 /// The index of the highest score; the first of equals.
-pub(crate) fn best_of(scores: &[f32]) -> Option<usize> {
+#[must_use]
+pub fn best_of(scores: &[f32]) -> Option<usize> {
     let best = scores.iter().enumerate().fold(None, |best: Option<(usize, f32)>, (idx, &score)| match best {
         Some((_, most)) if score <= most => best,
         _ => Some((idx, score)),
