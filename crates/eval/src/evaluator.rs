@@ -7,6 +7,9 @@ use std::{future::Future, pin::Pin, sync::Arc};
 /// Replies under way, one for each request, in their order. Dropping it cancels the work.
 pub type Replies = Pin<Box<dyn Future<Output = Vec<Reply>> + Send>>;
 
+/// One reply under way. Dropping it cancels the work.
+pub type OneReply = Pin<Box<dyn Future<Output = Reply> + Send>>;
+
 /// A choice under way: a move, or `None` from an evaluator that has no choice beyond its values. Dropping it cancels the
 /// work.
 pub type BestAction = Pin<Box<dyn Future<Output = Result<Option<Move>, EvalError>> + Send>>;
@@ -32,11 +35,19 @@ pub trait Evaluator: Send + Sync {
     }
 
     /// Answers one request.
-    fn evaluate_one(&self, request: Request) -> Pin<Box<dyn Future<Output = Reply> + Send>> {
+    fn evaluate_one(&self, request: Request) -> OneReply {
         let replies = self.evaluate(vec![request]);
         Box::pin(async move {
             replies.await.pop().unwrap_or_else(|| Err(EvalError::Failed("no reply to a request".to_owned())))
         })
+    }
+
+    /// Begins to answer requests that are ready together, each with a reply of its own that comes and can be cancelled
+    /// without the others.
+    ///
+    /// Evaluators that work in batches see that the requests belong together; for others they are single ones.
+    fn evaluate_each(&self, requests: Vec<Request>) -> Vec<OneReply> {
+        requests.into_iter().map(|request| self.evaluate_one(request)).collect()
     }
 }
 
@@ -51,6 +62,10 @@ impl<E: Evaluator + ?Sized> Evaluator for Arc<E> {
         (**self).evaluate(requests)
     }
 
+    fn evaluate_each(&self, requests: Vec<Request>) -> Vec<OneReply> {
+        (**self).evaluate_each(requests)
+    }
+
     fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
         (**self).best_action(state, listed)
     }
@@ -63,6 +78,10 @@ impl<E: Evaluator + ?Sized> Evaluator for Arc<E> {
 impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
     fn evaluate(&self, requests: Vec<Request>) -> Replies {
         (**self).evaluate(requests)
+    }
+
+    fn evaluate_each(&self, requests: Vec<Request>) -> Vec<OneReply> {
+        (**self).evaluate_each(requests)
     }
 
     fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {

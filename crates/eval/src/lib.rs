@@ -32,7 +32,7 @@ mod wrap;
 
 pub use double::{Faults, Faulty, Free, Mistaken, Mistakes, Scripted};
 pub use evaluation::{EvalError, Evaluation, MoveValue, Reply, Value, Verdict};
-pub use evaluator::{BestAction, Evaluator, Replies, ready};
+pub use evaluator::{BestAction, Evaluator, OneReply, Replies, ready};
 pub use request::Request;
 pub use world::WorldModel;
 pub use wrap::{

@@ -100,7 +100,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for row in ROWS {
         let mut n_kept = 0;
         for (game, scores) in &positions {
-            let settings = format!("{row},deterministic=true").parse()?;
+            let settings = row.parse()?;
             let mut search = Search::new(Position::Connect4(*game), evaluator.clone(), settings);
             let best = search.run_blocking(&Stop::never())?.best;
             let score = scores.iter().find(|(mv, _)| Some(*mv) == best).map(|(_, score)| score.signum());

@@ -65,7 +65,7 @@ impl MoveAnalysis {
             mate: self.mate,
             nodes,
             line: self.line.clone(),
-            note: None,
+            ..Thought::default()
         }
     }
 }

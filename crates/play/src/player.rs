@@ -154,6 +154,8 @@ pub struct Thought {
     pub mate: Option<i32>,
     /// Positions or simulations so far.
     pub nodes: u64,
+    /// Simulations kept from earlier moves, which a search need not make again.
+    pub kept: u64,
     /// The line the search expects.
     pub line: Vec<Move>,
     /// Anything else worth a line.

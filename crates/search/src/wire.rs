@@ -75,6 +75,9 @@ pub struct SavedMove {
     /// Plies after the move to a proven end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plies: Option<u8>,
+    /// How the game ends there by the word of an evaluator without rules, which proves nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<SavedProof>,
     /// The node behind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child: Option<u32>,
@@ -174,6 +177,9 @@ impl SavedTree {
                 || n_visits > u64::from(u32::MAX / 2)
             {
                 return broken("one of its numbers is out of range");
+            }
+            if saved.moves.iter().any(|entry| entry.ended.is_some() && entry.child.is_some()) {
+                return broken("a move ends the game and leads to a node");
             }
             for child in saved.moves.iter().filter_map(|entry| entry.child) {
                 match parents.get_mut(child as usize) {

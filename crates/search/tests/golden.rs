@@ -11,16 +11,11 @@ use std::{path::PathBuf, sync::Arc};
 /// Name, game, moves before the root, settings.
 const TREES: &[(&str, Rules, &str, &str)] = &[
     ("connect4_serial", Rules::Connect4, "44", "sims=80,batch=1,seed=1"),
-    ("connect4_batch", Rules::Connect4, "44", "sims=80,batch=16,deterministic=true,seed=1"),
-    (
-        "connect4_fixed",
-        Rules::Connect4,
-        "444441",
-        "sims=60,batch=8,virtual=fixed,deterministic=true,scoring=max",
-    ),
+    ("connect4_batch", Rules::Connect4, "44", "sims=80,batch=16,seed=1"),
+    ("connect4_fixed", Rules::Connect4, "444441", "sims=60,batch=8,virtual=fixed,scoring=max"),
     ("connect4_solved", Rules::Connect4, "3344", "sims=120,batch=1"),
-    ("othello_model", Rules::Othello, "", "sims=40,batch=4,deterministic=true,world=model,tau=0:0.1/4:1"),
-    ("chess_noise", Rules::Chess, "", "sims=12,batch=4,deterministic=true,noise=0.25,k=3,epsilon=0.2,seed=7"),
+    ("othello_model", Rules::Othello, "", "sims=40,batch=4,world=model,tau=0:0.1/4:1"),
+    ("chess_noise", Rules::Chess, "", "sims=12,batch=4,noise=0.25,k=3,epsilon=0.2,seed=7"),
 ];
 
 fn grow(rules: Rules, moves: &str, settings: &str) -> SavedTree {

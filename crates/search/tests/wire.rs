@@ -27,8 +27,12 @@ fn a_tree_is_saved_loaded_and_searched_on() {
         let loaded = SavedTree::from_json(&saved.to_json().unwrap()).unwrap();
         assert_eq!(loaded, saved);
         let settings: Settings = settings.parse().unwrap();
-        let mut restored = Search::restore(&loaded, Arc::new(Scripted::new(3)), settings).unwrap();
+        let mut restored = Search::restore(&loaded, Arc::new(Scripted::new(3)), settings.clone()).unwrap();
         assert_eq!(restored.snapshot(), saved);
+        // Simulations of the saved tree count.
+        let more = Settings { simulations: 300, ..settings };
+        restored.set_settings(more.clone());
+        search.set_settings(more);
         let report = restored.run_blocking(&Stop::never()).unwrap();
         let visits: u32 = report.moves.iter().map(|entry| entry.visits).sum();
         assert_eq!(visits, 300);

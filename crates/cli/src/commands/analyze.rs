@@ -69,6 +69,8 @@ struct Shown {
     best: String,
     value: Option<f32>,
     nodes: u64,
+    /// Simulations that a kept tree saved.
+    kept: u64,
     note: Option<String>,
     moves: Vec<ShownMove>,
     /// Where the model alone was the world: what the rules say of its tree.
@@ -178,6 +180,7 @@ impl Shown {
             best: position.move_text(analysis.choice.mv),
             value: thought.value,
             nodes: thought.nodes,
+            kept: thought.kept,
             note: thought.note.clone(),
             moves: analysis.moves.iter().map(|entry| ShownMove::new(position, entry)).collect(),
             referee: None,

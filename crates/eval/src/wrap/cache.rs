@@ -1,21 +1,21 @@
-//! A bounded cache by request key.
+//! A bounded cache of answers.
 
-use crate::{BestAction, Evaluation, Evaluator, MoveValue, Replies, Request, Verdict};
+use crate::{BestAction, Evaluation, Evaluator, MoveValue, OneReply, Replies, Reply, Request, Verdict};
 use mavis_game::{Game as _, Position};
 use std::{
     collections::HashMap,
-    hash::{BuildHasherDefault, Hasher},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
 
-/// Remembers answers by the key of the position (and move).
+/// Remembers answers by everything that a request says of its position: the board, whose turn it is, rights and move
+/// counters, so that a remembered answer is the one that would be given.
 ///
-/// Keys look at the board, not at history or move counters. Ends of games may hang on both, so only lists of moves are
-/// remembered; failures and hallucinations are not. The cache holds between `capacity / 2` and `capacity` answers: it
-/// fills one half, then forgets the older half.
+/// The history of the game is in no request, yet may end it, so only lists of moves are remembered; failures and
+/// hallucinations are not. The cache holds between `capacity / 2` and `capacity` answers: it fills one half, then forgets
+/// the older half.
 #[derive(Clone, Debug)]
 pub struct Cache<E> {
     inner: E,
@@ -41,32 +41,12 @@ struct Store {
     misses: AtomicU64,
 }
 
-type Map = HashMap<u64, Arc<(Request, Evaluation)>, BuildHasherDefault<KeyIsHash>>;
+type Map = HashMap<String, Arc<Evaluation>>;
 
 #[derive(Debug, Default)]
 struct Halves {
     young: Map,
     old: Map,
-}
-
-/// Position keys are spread over 64 bits already.
-#[derive(Clone, Copy, Default, Debug)]
-struct KeyIsHash(u64);
-
-impl Hasher for KeyIsHash {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
-        }
-    }
-
-    fn write_u64(&mut self, key: u64) {
-        self.0 = key;
-    }
 }
 
 impl<E> Cache<E> {
@@ -98,68 +78,81 @@ impl Store {
         self.halves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(&self, request: &Request) -> Option<Evaluation> {
-        let key = cache_key(request);
+    fn find(&self, key: &str) -> Option<Arc<Evaluation>> {
         let mut halves = self.lock();
-        let known = match halves.young.get(&key) {
-            Some(known) => known.clone(),
-            None => {
-                // What is asked for again moves to the young half and stays.
-                let known = halves.old.remove(&key)?;
-                halves.young.insert(key, known.clone());
-                known
-            }
-        };
-        drop(halves);
-        // Two positions may share a key; the stored request tells.
-        (known.0 == *request).then(|| known.1.clone())
+        if let Some(known) = halves.young.get(key) {
+            return Some(known.clone());
+        }
+        // What is asked for again moves to the young half and stays.
+        let (key, known) = halves.old.remove_entry(key)?;
+        halves.young.insert(key, known.clone());
+        Some(known)
     }
 
-    fn remember(&self, request: Request, evaluation: Evaluation) {
+    /// Keeps a list of moves.
+    fn remember(&self, key: String, reply: &Reply) {
+        let Ok(evaluation @ Evaluation { verdict: Verdict::Moves(_), .. }) = reply else { return };
+        let known = Arc::new(evaluation.clone());
         let mut halves = self.lock();
         if halves.young.len() >= self.half_capacity {
             halves.old = std::mem::take(&mut halves.young);
         }
-        halves.young.insert(cache_key(&request), Arc::new((request, evaluation)));
+        halves.young.insert(key, known);
+    }
+
+    /// A remembered answer, with the asked state (and its history) in place of the remembered one.
+    fn answer(&self, key: &str, request: &Request) -> Option<Evaluation> {
+        let mut evaluation = Evaluation::clone(&*self.find(key)?);
+        if let Request::State(state) = request {
+            evaluation.state = state.clone();
+        }
+        still_running(request, &evaluation.state).then_some(evaluation)
     }
 }
 
-/// The request's key and its game: equal boards of different games must not meet.
-fn cache_key(request: &Request) -> u64 {
-    let game = request.rules().name().bytes().fold(0_u64, |sum, byte| sum.wrapping_mul(31) + u64::from(byte));
-    request.key().wrapping_add(game.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+/// Everything a request says: the game, the state as text with its counters, and the move.
+fn cache_key(request: &Request) -> String {
+    match request {
+        Request::State(state) => format!("{} {state}", state.rules()),
+        Request::Child { parent, mv } => format!("{} {parent} +{}", parent.rules(), mv.0),
+    }
 }
 
 impl<E: Evaluator> Evaluator for Cache<E> {
     fn evaluate(&self, requests: Vec<Request>) -> Replies {
-        let known: Vec<Option<Evaluation>> = requests.iter().map(|request| self.find(request)).collect();
-        let missing: Vec<Request> = requests
-            .iter()
-            .zip(&known)
-            .filter(|(_, known)| known.is_none())
-            .map(|(request, _)| request.clone())
-            .collect();
-        self.store.hits.fetch_add((requests.len() - missing.len()) as u64, Ordering::Relaxed);
-        self.store.misses.fetch_add(missing.len() as u64, Ordering::Relaxed);
-        if missing.is_empty() {
-            return crate::ready(known.into_iter().flatten().map(Ok).collect());
-        }
-        let replies = self.inner.evaluate(missing.clone());
-        let store = self.store.clone();
+        let replies = self.evaluate_each(requests);
         Box::pin(async move {
-            let replies = replies.await;
-            for (request, reply) in missing.into_iter().zip(&replies) {
-                if let Ok(evaluation @ Evaluation { verdict: Verdict::Moves(_), .. }) = reply {
-                    store.remember(request, evaluation.clone());
-                }
+            let mut all = Vec::with_capacity(replies.len());
+            for reply in replies {
+                all.push(reply.await);
             }
-            let mut replies = replies.into_iter();
-            let failed = || Err(crate::EvalError::Failed("no reply to a request".to_owned()));
-            known
-                .into_iter()
-                .map(|known| known.map_or_else(|| replies.next().unwrap_or_else(failed), Ok))
-                .collect()
+            all
         })
+    }
+
+    fn evaluate_each(&self, requests: Vec<Request>) -> Vec<OneReply> {
+        let keys: Vec<String> = requests.iter().map(cache_key).collect();
+        let known: Vec<Option<Evaluation>> =
+            keys.iter().zip(&requests).map(|(key, request)| self.store.answer(key, request)).collect();
+        let missing: Vec<Request> =
+            requests.into_iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(it, _)| it).collect();
+        self.store.hits.fetch_add((known.len() - missing.len()) as u64, Ordering::Relaxed);
+        self.store.misses.fetch_add(missing.len() as u64, Ordering::Relaxed);
+        let mut asked =
+            if missing.is_empty() { Vec::new() } else { self.inner.evaluate_each(missing) }.into_iter();
+        let reply = |(known, key): (Option<Evaluation>, String)| -> OneReply {
+            let Some(reply) = known.is_none().then(|| asked.next()).flatten() else {
+                let failed = || Err(crate::EvalError::Failed("no reply to a request".to_owned()));
+                return Box::pin(std::future::ready(known.map_or_else(failed, Ok)));
+            };
+            let store = self.store.clone();
+            Box::pin(async move {
+                let reply = reply.await;
+                store.remember(key, &reply);
+                reply
+            })
+        };
+        known.into_iter().zip(keys).map(reply).collect()
     }
 
     fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
@@ -168,17 +161,6 @@ impl<E: Evaluator> Evaluator for Cache<E> {
 
     fn describe(&self) -> String {
         format!("{}, cached", self.inner.describe())
-    }
-}
-
-impl<E> Cache<E> {
-    /// A remembered answer, with the asked state (and its history) in place of the remembered one.
-    fn find(&self, request: &Request) -> Option<Evaluation> {
-        let mut evaluation = self.store.find(request)?;
-        if let Request::State(state) = request {
-            evaluation.state = state.clone();
-        }
-        still_running(request, &evaluation.state).then_some(evaluation)
     }
 }
 
@@ -212,5 +194,20 @@ mod tests {
             cache.evaluate_one(Request::State(start.clone())).await,
             cache.evaluate_one(requests[0].clone()).await
         );
+    }
+
+    /// Move counters are part of what a model reads, so positions that differ in them alone are not one.
+    #[tokio::test]
+    async fn counters_tell_positions_apart() {
+        let position = |text: &str| Request::state(Position::parse(Rules::Chess, text).unwrap());
+        let board = "8/8/4k3/8/8/4K3/4R3/8 w - -";
+        let cache = Cache::new(Scripted::new(3), 8);
+        for counters in ["0 40", "60 40", "0 41"] {
+            let asked = cache.evaluate_one(position(&format!("{board} {counters}"))).await.unwrap();
+            assert_eq!(asked.state.to_string(), format!("{board} {counters}"));
+        }
+        assert_eq!(cache.counts(), CacheCounts { hits: 0, misses: 3, size: 3 });
+        cache.evaluate_one(position(&format!("{board} 60 40"))).await.unwrap();
+        assert_eq!(cache.counts().hits, 1);
     }
 }

@@ -52,6 +52,9 @@ pub struct StoredMove {
     /// Positions or simulations.
     #[serde(rename = "n", default, skip_serializing_if = "is_zero_nodes")]
     pub nodes: u64,
+    /// Simulations kept from earlier moves, which were not made again: of `n + k` calls, `k` were saved.
+    #[serde(rename = "k", default, skip_serializing_if = "is_zero_nodes")]
+    pub kept: u64,
     /// Seconds.
     #[serde(rename = "t")]
     pub seconds: f64,
@@ -177,6 +180,7 @@ impl From<&MoveRecord> for StoredMove {
             centipawns: made.thought.centipawns,
             depth: made.thought.depth,
             nodes: made.thought.nodes,
+            kept: made.thought.kept,
             // Microseconds are all a clock tells.
             seconds: (made.time.as_secs_f64() * 1e6).round() / 1e6,
         }

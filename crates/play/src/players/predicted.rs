@@ -62,9 +62,9 @@ impl Player for Predicted {
                         .mate
                         .map(|moves| if moves > 0 { 1 - moves } else { -moves })
                         .filter(|&n| n != 0),
-                    nodes: 0,
                     line: heard.line[1..].to_vec(),
                     note: Some("as predicted".to_owned()),
+                    ..Thought::default()
                 };
                 (turn.sink)(&thought);
                 Ok(Choice { mv, thought })

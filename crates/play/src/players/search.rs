@@ -166,7 +166,9 @@ fn analysis(report: &Report, root: Option<&Evaluation>) -> Option<Analysis> {
         .collect();
     let at = moves.iter().position(|entry| entry.mv == best)?;
     moves[..=at].rotate_right(1);
-    Analysis::of_moves(moves, u64::from(report.counts.simulations))
+    let mut analysis = Analysis::of_moves(moves, u64::from(report.counts.simulations))?;
+    analysis.choice.thought.kept = u64::from(report.counts.kept);
+    Some(analysis)
 }
 
 /// The move that is played without any evaluation, with the reason.
@@ -270,7 +272,9 @@ mod tests {
         position.play_unchecked(first.moves[0].line[1]);
         let second = one.analyze(&mut turn(&position, Limit::default(), &mut sink)).unwrap();
         let visits: u32 = second.moves.iter().filter_map(|entry| entry.visits).sum();
-        assert!(visits > 100, "kept ones count too: {visits}");
+        let thought = &second.choice.thought;
+        assert!(thought.kept > 0 && thought.nodes < 100, "{thought:?}");
+        assert_eq!((u64::from(visits), thought.kept + thought.nodes), (100, 100), "kept ones count too");
     }
 
     #[test]

@@ -269,5 +269,6 @@ fn thought(position: &Position, info: &Info) -> Thought {
         nodes: info.nodes.unwrap_or(0),
         line,
         note: info.string.clone(),
+        ..Thought::default()
     }
 }

@@ -1,7 +1,11 @@
-//! The asynchronous main loop: `batch` evaluations in flight, answers taken as they come.
+//! The asynchronous main loop: up to `batch` evaluations in flight.
+//!
+//! In the order of launch a whole batch is asked for, and enters the tree when all of it is back; what the tree looks
+//! like then does not depend on which answer came first. In the order of arrival answers are taken as they come, and
+//! others are asked for in their place.
 
 use super::{
-    Report, Settings, Stopped,
+    Order, Report, Settings, Stopped,
     proof::Proof,
     report::Counts,
     simulator::{Begun, Simulator, Ticket},
@@ -9,7 +13,7 @@ use super::{
     world::{Asked, World},
 };
 use crate::Stop;
-use mavis_eval::{EvalError, Evaluation, Evaluator, Reply, Request};
+use mavis_eval::{EvalError, Evaluation, Evaluator, OneReply, Reply, Request};
 use mavis_game::{Move, Outcome};
 use mavis_value::Mistake;
 use std::{
@@ -19,6 +23,9 @@ use std::{
     task::Poll,
     time::Duration,
 };
+
+/// Simulations that need no evaluation after which others get their turn, however many more there are.
+const KNOWN_IN_A_ROW: u32 = 1000;
 
 /// One run of a search.
 pub(crate) struct Drive<'a, W> {
@@ -46,8 +53,9 @@ impl<'a, W: Asked> Drive<'a, W> {
         settings: &'a Settings,
         root: Root<'a>,
     ) -> Self {
-        let flights = Flights { queue: VecDeque::new(), in_order: settings.deterministic };
-        Self { simulator, evaluator, settings, counts: Counts::default(), root, flights, moves: Vec::new() }
+        let flights = Flights { queue: VecDeque::new(), order: settings.order };
+        let counts = Counts { kept: simulator.n_visits(), ..Counts::default() };
+        Self { simulator, evaluator, settings, counts, root, flights, moves: Vec::new() }
     }
 
     /// Runs until a limit is reached; `progress` is called whenever the number of simulations has doubled.
@@ -60,10 +68,17 @@ impl<'a, W: Asked> Drive<'a, W> {
             if let Some(stopped) = self.launch(stop) {
                 break stopped;
             }
-            tokio::select! {
-                biased;
-                (flight, reply) = self.flights.next() => self.land(&flight, reply),
-                () = stop.due() => break Stopped::Limit,
+            if self.flights.queue.is_empty() {
+                // All that was begun needed no evaluation: whoever may stop this search gets to run.
+                tokio::task::yield_now().await;
+            } else {
+                tokio::select! {
+                    biased;
+                    landed = self.flights.landed() => {
+                        landed.into_iter().for_each(|(flight, reply)| self.land(&flight, reply));
+                    }
+                    () = stop.due() => break Stopped::Limit,
+                }
             }
             if self.counts.completed >= next_progress {
                 next_progress = self.counts.completed.saturating_mul(2);
@@ -86,6 +101,7 @@ impl<'a, W: Asked> Drive<'a, W> {
             return None;
         }
         let request = self.simulator.world.root_request();
+        self.counts.evaluations += 1;
         let asked = with_timeout(self.settings.timeout, self.evaluator.evaluate_one(request.clone()));
         let reply = tokio::select! {
             biased;
@@ -126,37 +142,61 @@ impl<'a, W: Asked> Drive<'a, W> {
 
     /// Begins simulations until the batch is in flight; `Some` when the search is over.
     fn launch(&mut self, stop: &Stop) -> Option<Stopped> {
-        let stopped = loop {
-            if self.flights.queue.len() >= usize::from(self.settings.batch) {
-                return None;
+        let mut leaves = Vec::new();
+        let stopped = self.descend(stop, &mut leaves);
+        if let Some(stopped @ (Stopped::Limit | Stopped::Settled)) = stopped {
+            // Nobody waits for what was about to be asked.
+            for (ticket, _) in leaves {
+                self.simulator.give_up(ticket);
+                self.counts.cancelled += 1;
             }
+            return Some(stopped);
+        }
+        self.counts.evaluations += leaves.len() as u32;
+        let (tickets, requests): (Vec<Ticket>, Vec<Request>) = leaves.into_iter().unzip();
+        let replies = self.evaluator.evaluate_each(requests.clone());
+        for ((ticket, request), reply) in tickets.into_iter().zip(requests).zip(replies) {
+            let reply = Box::pin(with_timeout(self.settings.timeout, reply));
+            self.flights.queue.push_back(Flight { ticket, request, state: State::Waiting(reply) });
+        }
+        // What is in flight still counts.
+        stopped.filter(|_| self.flights.queue.is_empty())
+    }
+
+    /// Goes down until the batch is full, and says why no further simulation can begin, if that is so.
+    fn descend(&mut self, stop: &Stop, leaves: &mut Vec<(Ticket, Request)>) -> Option<Stopped> {
+        let mut n_known = 0;
+        while self.flights.queue.len() + leaves.len() < usize::from(self.settings.batch) {
             if stop.is_due() {
                 return Some(Stopped::Limit);
             }
-            if self.counts.simulations >= self.settings.simulations {
-                break Stopped::Simulations;
+            if self.counts.kept.saturating_add(self.counts.simulations) >= self.settings.simulations {
+                return Some(Stopped::Simulations);
             }
             if self.simulator.is_full() {
-                break Stopped::Full;
+                return Some(Stopped::Full);
             }
             match self.simulator.begin() {
                 Begun::Leaf(ticket, cursor) => {
-                    let request = self.simulator.world.request(cursor);
-                    let asked = self.evaluator.evaluate_one(request.clone());
-                    let reply = Box::pin(with_timeout(self.settings.timeout, asked));
-                    self.flights.queue.push_back(Flight { ticket, request, state: State::Waiting(reply) });
+                    leaves.push((ticket, self.simulator.world.request(cursor)));
                 }
                 Begun::Known => {
                     self.counts.completed += 1;
                     self.counts.known += 1;
+                    n_known += 1;
                 }
-                Begun::Blocked => break Stopped::Settled,
+                Begun::Blocked if leaves.is_empty() && self.flights.queue.is_empty() => {
+                    return Some(Stopped::Settled);
+                }
+                Begun::Blocked => return None,
                 Begun::Settled => return Some(Stopped::Settled),
             }
             self.counts.simulations += 1;
-        };
-        // What is in flight still counts.
-        self.flights.queue.is_empty().then_some(stopped)
+            if n_known >= KNOWN_IN_A_ROW {
+                return None;
+            }
+        }
+        None
     }
 
     /// Takes the reply of a flight into the tree.
@@ -237,7 +277,7 @@ pub(crate) fn report<W: World>(
 }
 
 /// The reply, or `None` after the timeout.
-async fn with_timeout(timeout: Option<Duration>, asked: impl Future<Output = Reply>) -> Option<Reply> {
+async fn with_timeout(timeout: Option<Duration>, asked: OneReply) -> Option<Reply> {
     match timeout {
         None => Some(asked.await),
         Some(timeout) => tokio::time::timeout(timeout, asked).await.ok(),
@@ -247,8 +287,8 @@ async fn with_timeout(timeout: Option<Duration>, asked: impl Future<Output = Rep
 /// Evaluations under way, oldest first.
 struct Flights {
     queue: VecDeque<Flight>,
-    /// Whether the oldest must land first.
-    in_order: bool,
+    /// Which may land before others.
+    order: Order,
 }
 
 struct Flight {
@@ -263,31 +303,38 @@ enum State {
 }
 
 impl Flights {
-    /// The next one to land; never, if there is none.
-    async fn next(&mut self) -> (Flight, Option<Reply>) {
+    /// Those that land together: all of them in the order of launch, and in the order of arrival what is back.
+    async fn landed(&mut self) -> Vec<(Flight, Option<Reply>)> {
         poll_fn(|context| {
-            let mut landed = None;
-            for (index, flight) in self.queue.iter_mut().enumerate() {
-                if let State::Waiting(reply) = &mut flight.state
-                    && let Poll::Ready(reply) = reply.as_mut().poll(context)
-                {
-                    flight.state = State::Ready(reply);
-                }
-                if matches!(flight.state, State::Ready(_)) && (index == 0 || !self.in_order) {
-                    landed = Some(index);
-                    break;
+            let mut n_waiting = 0;
+            for flight in &mut self.queue {
+                if let State::Waiting(reply) = &mut flight.state {
+                    match reply.as_mut().poll(context) {
+                        Poll::Ready(reply) => flight.state = State::Ready(reply),
+                        Poll::Pending => n_waiting += 1,
+                    }
                 }
             }
-            let Some(mut flight) = landed.and_then(|index| self.queue.remove(index)) else {
-                return Poll::Pending;
+            let land = match self.order {
+                Order::Launch => n_waiting == 0,
+                Order::Arrival => n_waiting < self.queue.len(),
             };
-            let state = std::mem::replace(&mut flight.state, State::Ready(None));
-            let reply = match state {
-                State::Ready(reply) => reply,
-                State::Waiting(_) => None,
-            };
-            Poll::Ready((flight, reply))
+            if land { Poll::Ready(self.take_ready()) } else { Poll::Pending }
         })
         .await
+    }
+
+    fn take_ready(&mut self) -> Vec<(Flight, Option<Reply>)> {
+        let mut landed = Vec::with_capacity(self.queue.len());
+        for mut flight in std::mem::take(&mut self.queue) {
+            match std::mem::replace(&mut flight.state, State::Ready(None)) {
+                State::Ready(reply) => landed.push((flight, reply)),
+                waiting => {
+                    flight.state = waiting;
+                    self.queue.push_back(flight);
+                }
+            }
+        }
+        landed
     }
 }

@@ -62,6 +62,9 @@ pub(crate) enum Fate {
     Dead,
     /// It leads to a certain result for the player who makes it, that many plies from there (at most 255).
     Proven(Proof, u8),
+    /// The evaluator calls the game over there, with this result for the player who makes it. Where no rules stand behind
+    /// it that is a value like any other: it proves nothing.
+    Ended(Proof),
 }
 
 impl Tree {

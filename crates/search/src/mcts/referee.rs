@@ -74,9 +74,7 @@ impl Simulator<ByModel> {
                 let after = position.as_ref().and_then(|before| played(before, link.mv));
                 if link.child != NodeIdx::NONE {
                     stack.push((link.child, after));
-                } else if let (Fate::Proven(told, 0), Some(after), Some(before)) =
-                    (link.fate, after, &position)
-                {
+                } else if let (Fate::Ended(told), Some(after), Some(before)) = (link.fate, after, &position) {
                     count_end(told, before.side_to_move(), after.outcome(), &mut report);
                 }
             }

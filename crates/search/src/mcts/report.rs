@@ -54,8 +54,12 @@ pub struct MoveReport {
 /// What a search did.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
-    /// Simulations begun, whatever became of them.
+    /// Simulations kept from earlier searches of the tree; they count towards the settings' number.
+    pub kept: u32,
+    /// Simulations begun by this search, whatever became of them.
     pub simulations: u32,
+    /// Requests to the evaluator, the root's included.
+    pub evaluations: u32,
     /// Simulations that were backed up.
     pub completed: u32,
     /// Of those, the ones that ended in a known result and needed no evaluation.
@@ -79,6 +83,13 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// The share of all simulations that a kept tree saved.
+    #[must_use]
+    pub fn share_saved(&self) -> f64 {
+        let all = f64::from(self.kept) + f64::from(self.simulations);
+        if all > 0.0 { f64::from(self.kept) / all } else { 0.0 }
+    }
+
     /// Hallucinations of all kinds.
     #[must_use]
     pub fn n_hallucinations(&self) -> u32 {
@@ -136,7 +147,7 @@ impl Tree {
         let (proof, plies_to_end) = match link.fate {
             Fate::Proven(proof, plies) => (proof, Some(u32::from(plies))),
             Fate::Dead => (Proof::Dead, None),
-            Fate::Open | Fate::Pending => (Proof::Unknown, None),
+            Fate::Open | Fate::Pending | Fate::Ended(_) => (Proof::Unknown, None),
         };
         MoveReport {
             mv: link.mv,

@@ -70,7 +70,8 @@ impl Search {
 
     /// Goes on with other settings. The tree is kept unless it was grown under another notion of values or of the world.
     pub fn set_settings(&mut self, settings: Settings) {
-        let kept = |settings: &Settings| (settings.world, settings.scoring, settings.solver);
+        let kept =
+            |settings: &Settings| (settings.world, settings.scoring, settings.solver, settings.unvisited);
         if kept(&self.settings) == kept(&settings) {
             self.grower.set_settings(&settings);
         } else {

@@ -13,6 +13,50 @@ choice! {
         Dynamic = "dynamic",
         /// The same everywhere.
         Fixed = "fixed",
+        /// One visit each, worth what the evaluator said of the last move when it listed it, until the answer is there.
+        Estimate = "estimate",
+    }
+}
+
+choice! {
+    /// What a virtual count does to the mean value of its move.
+    pub enum VirtualValue {
+        /// Nothing: it counts in the exploration term alone.
+        None = "none",
+        /// It is a visit worth a draw: V / (N + n_c) with the tree's values of -1 to 1.
+        Draw = "draw",
+        /// It is a lost visit: V / (N + n_c) with win probabilities, as paper 001 has them in V.
+        Loss = "loss",
+    }
+}
+
+choice! {
+    /// What a simulation does that would reach a leaf whose evaluation is under way.
+    pub enum Collision {
+        /// It takes the next best way.
+        Elsewhere = "elsewhere",
+        /// It waits for the evaluations under way, so that a batch may stay smaller.
+        Wait = "wait",
+    }
+}
+
+choice! {
+    /// What a move without visits is worth.
+    pub enum Unvisited {
+        /// A draw.
+        Zero = "zero",
+        /// What the evaluator said of it.
+        Model = "model",
+    }
+}
+
+choice! {
+    /// In which order answers enter the tree.
+    pub enum Order {
+        /// In the order they were asked for, a whole batch at a time: the same seed gives the same tree.
+        Launch = "launch",
+        /// As they arrive, with `batch` evaluations always under way (paper 001).
+        Arrival = "arrival",
     }
 }
 
@@ -31,7 +75,7 @@ choice! {
 knobs! {
     /// Settings of the MCTS of paper 001.
     pub struct Settings {
-        simulations "sims": u32 = 100, Integer(1, 4_000_000_000), "Simulations of one search, those that fail included.";
+        simulations "sims": u32 = 100, Integer(1, 4_000_000_000), "Simulations of one search, those that fail and those kept from earlier moves included.";
         nodes "nodes": u32 = 0, Integer(0, 4_000_000_000), "Most nodes of the tree, kept ones included; 0 means no limit.";
         time "time": Option<Duration> = None, Milliseconds(0, 86_400_000), "Most milliseconds of one search; 0 means no limit.";
         tau "tau": Schedule = Schedule::constant(1.0), Text("a number above 0, or steps by ply such as 0:1/30:0.5"), "Temperature of the softmax over win probabilities in the prior, by ply.";
@@ -44,6 +88,9 @@ knobs! {
         n_min "n_min": u32 = 2, Integer(0, 10_000), "Least dynamic virtual count on a path.";
         n_max "n_max": u32 = 0, Integer(0, 10_000), "Dynamic virtual count at the leaf; 0 chooses by the simulations as in paper 001.";
         n_fixed "n_fixed": u32 = 2, Integer(0, 10_000), "The fixed virtual count.";
+        virtual_value "virtual_value": VirtualValue = VirtualValue::None, Choice(VirtualValue::WORDS), "What a virtual count does to the mean value of its move.";
+        collision "collision": Collision = Collision::Elsewhere, Choice(Collision::WORDS), "What a simulation does that would reach a leaf under evaluation.";
+        unvisited "unvisited": Unvisited = Unvisited::Zero, Choice(Unvisited::WORDS), "What a move without visits is worth in PUCT: a draw, or the evaluator's value of it.";
         scoring "scoring": Scoring = Scoring::Mean, Choice(Scoring::WORDS), "How a distribution over values becomes one number.";
         final_move "final": FinalMove = FinalMove::Visits, Choice(FinalMove::WORDS), "How the move to play is chosen.";
         final_temperature "final_temperature": f32 = 1.0, Real(0.01, 100.0), "Temperature of the sampled final move.";
@@ -53,7 +100,7 @@ knobs! {
         noise_alpha "noise_alpha": f32 = 0.3, Real(0.001, 100.0), "Concentration of the root noise.";
         seed "seed": u64 = 0, Integer(0, u64::MAX), "Seed of ties, noise and sampling.";
         world "world": WorldModel = WorldModel::Rules, Choice(WorldModel::WORDS), "Where states, legal moves and ends come from.";
-        deterministic "deterministic": bool = false, Switch, "Take answers in the order they were asked for, so that the same seed gives the same tree.";
+        order "order": Order = Order::Launch, Choice(Order::WORDS), "The order in which answers enter the tree: as asked for (repeatable) or as they arrive.";
         memory "memory": u32 = 1024, Integer(1, 1_000_000), "Most mebibytes of the tree.";
     }
 }
@@ -64,9 +111,18 @@ impl Settings {
     pub fn virtual_rule(&self) -> VirtualRule {
         match self.virtual_counts {
             VirtualCounts::Fixed => VirtualRule::Fixed(self.n_fixed),
+            VirtualCounts::Estimate => VirtualRule::Estimate,
             VirtualCounts::Dynamic => {
                 VirtualRule::Dynamic { n_min: self.n_min, n_max: self.leaf_virtual_count() }
             }
+        }
+    }
+
+    /// What selection sees of a move before its first visit; `value` is the evaluator's, -1 to 1.
+    pub(crate) fn first_score(&self, value: f32) -> f32 {
+        match self.unvisited {
+            Unvisited::Zero => 0.0,
+            Unvisited::Model => value,
         }
     }
 

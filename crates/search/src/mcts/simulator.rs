@@ -5,7 +5,7 @@
 //! left in the tree.
 
 use super::{
-    Settings,
+    Collision, Settings, VirtualValue,
     prior::{PriorRule, add_noise},
     proof::{Fate, Proof},
     tree::{EdgeIdx, NewEdge, NodeIdx, Step, Tree},
@@ -13,7 +13,7 @@ use super::{
     world::World,
 };
 use crate::random::Random;
-use mavis_game::{Move, Outcome};
+use mavis_game::{Move, Outcome, Side};
 
 /// A tree that grows.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ pub(crate) enum Begun<C> {
     Leaf(Ticket, C),
     /// It ended in a known result, which is backed up already.
     Known,
-    /// Every way down leads to a leaf that is handed out already.
+    /// The way down leads to a leaf that is handed out already: the only one, or the best one where the settings wait.
     Blocked,
     /// The root is proven or dead: there is nothing left to find out.
     Settled,
@@ -90,6 +90,11 @@ impl<W: World> Simulator<W> {
         }
         self.settings = settings.clone();
         self.virtual_rule = settings.virtual_rule();
+    }
+
+    /// Simulations in the tree.
+    pub(crate) fn n_visits(&self) -> u32 {
+        if self.tree.is_empty() { 0 } else { self.tree.node(NodeIdx::ROOT).visits }
     }
 
     /// Whether the tree may not grow any more.
@@ -150,10 +155,12 @@ impl<W: World> Simulator<W> {
             path.push(Step { node, edge });
             let link = *self.tree.link(edge);
             match link.fate {
-                Fate::Proven(..) => {
+                Fate::Proven(..) | Fate::Ended(_) => {
                     self.back_up(path, 0.0);
                     return Begun::Known;
                 }
+                // Selection sees such a move only where simulations wait for it.
+                Fate::Pending => return Begun::Blocked,
                 Fate::Open if link.child != NodeIdx::NONE => {
                     self.world.enter(&mut cursor, node, link.mv);
                     node = link.child;
@@ -164,8 +171,7 @@ impl<W: World> Simulator<W> {
                         self.close(path, outcome);
                         return Begun::Known;
                     }
-                    self.tree.link_mut(edge).fate = Fate::Pending;
-                    self.tree.stat_mut(edge).score = f32::NEG_INFINITY;
+                    self.mark(edge, Fate::Pending);
                     self.lend(path);
                     return Begun::Leaf(ticket, cursor);
                 }
@@ -178,12 +184,13 @@ impl<W: World> Simulator<W> {
         let &super::tree::Node { first_edge, visits, virtual_visits, .. } = self.tree.node(node);
         // The node's own evaluation counts as a visit where there is no other: the root of 0 would hide the priors.
         let scale = self.settings.c_puct * ((visits + virtual_visits).max(1) as f32).sqrt();
+        let virtual_value = if virtual_visits > 0 { self.settings.virtual_value } else { VirtualValue::None };
         let mut best = f32::NEG_INFINITY;
         let mut chosen = None;
         let mut n_tied = 0;
         for (stat, index) in self.tree.stats_of(node).iter().zip(first_edge..) {
             let counts = (stat.visits + stat.virtual_visits + 1) as f32;
-            let score = stat.score + scale * stat.prior / counts;
+            let score = stat.lowered_score(virtual_value) + scale * stat.prior / counts;
             if score < best || score == f32::NEG_INFINITY {
                 continue;
             }
@@ -217,10 +224,13 @@ impl<W: World> Simulator<W> {
         node
     }
 
-    /// Answers a leaf with the end of the game.
+    /// Answers a leaf with the end of the game by the evaluator's word: a value, and no proof.
     pub(crate) fn answer_end(&mut self, ticket: Ticket, outcome: Outcome) {
         let path = self.take_back(ticket);
-        self.close(&path, outcome);
+        if let Some(step) = path.last() {
+            self.mark(step.edge, Fate::Ended(Proof::of(outcome, self.last_mover(&path))));
+            self.back_up(&path, 0.0);
+        }
         self.give_back(ticket, path);
     }
 
@@ -238,8 +248,7 @@ impl<W: World> Simulator<W> {
     pub(crate) fn give_up(&mut self, ticket: Ticket) {
         let path = self.take_back(ticket);
         if let Some(step) = path.last() {
-            self.tree.link_mut(step.edge).fate = Fate::Open;
-            self.tree.stat_mut(step.edge).score = 0.0;
+            self.mark(step.edge, Fate::Open);
         }
         self.give_back(ticket, path);
     }
@@ -250,12 +259,40 @@ impl<W: World> Simulator<W> {
         if self.alone {
             return path;
         }
+        if self.virtual_rule == VirtualRule::Estimate {
+            self.estimate(&path, false);
+            return path;
+        }
         for (step, depth) in path.iter().zip(1..) {
             let count = self.virtual_rule.count(depth, path.len());
             self.tree.stat_mut(step.edge).virtual_visits -= count;
             self.tree.node_mut(step.node).virtual_visits -= count;
         }
         path
+    }
+
+    /// Backs a simulation in flight up with the evaluator's own value of its last move, or takes that back.
+    ///
+    /// No move of the path was proven when it was chosen, so that all carry the same value with alternating signs.
+    fn estimate(&mut self, path: &[Step], add: bool) {
+        let Some(last) = path.last() else { return };
+        let mut value = f64::from(self.tree.link(last.edge).value);
+        for step in path.iter().rev() {
+            let (link, stat) = (*self.tree.link(step.edge), self.tree.stat_mut(step.edge));
+            stat.visits = if add { stat.visits + 1 } else { stat.visits - 1 };
+            let visits = f64::from(stat.visits);
+            let node = self.tree.node_mut(step.node);
+            node.visits = if add { node.visits + 1 } else { node.visits - 1 };
+            if link.child != NodeIdx::NONE {
+                let child = self.tree.node_mut(link.child);
+                child.sum += if add { value } else { -value };
+                let mean = (child.sum / visits) as f32;
+                if link.fate == Fate::Open {
+                    self.tree.stat_mut(step.edge).score = mean;
+                }
+            }
+            value = -value;
+        }
     }
 
     fn give_back(&mut self, Ticket(ticket): Ticket, path: Vec<Step>) {
@@ -266,6 +303,9 @@ impl<W: World> Simulator<W> {
     fn lend(&mut self, path: &[Step]) {
         if self.alone {
             return;
+        }
+        if self.virtual_rule == VirtualRule::Estimate {
+            return self.estimate(path, true);
         }
         for (step, depth) in path.iter().zip(1..) {
             let count = self.virtual_rule.count(depth, path.len());
@@ -284,32 +324,43 @@ impl<W: World> Simulator<W> {
         self.values.clear();
         self.values.extend(moves.iter().map(|&(_, value)| value));
         rule.fill(&self.values, &mut self.priors);
+        let first_score = |value: f32| self.settings.first_score(2.0 * value - 1.0);
         self.tree.add_node(moves.iter().zip(&self.priors).map(|(&(mv, value), &prior)| NewEdge {
             mv,
             value: 2.0 * value - 1.0,
             prior,
+            score: first_score(value),
         }))
     }
 
-    /// The last move of the path ends the game.
+    /// The last move of the path ends the game by the rules.
     fn close(&mut self, path: &[Step], outcome: Outcome) {
         if let Some(step) = path.last() {
-            let root = self.world.side_to_move();
-            let mover = if path.len() % 2 == 1 { root } else { root.other() };
-            self.mark(step.edge, Fate::Proven(Proof::of(outcome, mover), 0));
+            self.mark(step.edge, Fate::Proven(Proof::of(outcome, self.last_mover(path)), 0));
             self.settle_up(path);
             self.back_up(path, 0.0);
         }
     }
 
-    /// Sets what has become of a move, and what selection may see of it.
+    /// Who made the last move of a path.
+    fn last_mover(&self, path: &[Step]) -> Side {
+        let root = self.world.side_to_move();
+        if path.len() % 2 == 1 { root } else { root.other() }
+    }
+
+    /// Sets what has become of a move that has no node yet, or none that matters any more, and what selection may see of it.
     fn mark(&mut self, edge: EdgeIdx, fate: Fate) {
-        self.tree.link_mut(edge).fate = fate;
+        let link = self.tree.link_mut(edge);
+        link.fate = fate;
+        let value = link.value;
         self.tree.stat_mut(edge).score = match fate {
             Fate::Proven(Proof::Loss, _) if self.settings.solver => f32::NEG_INFINITY,
-            Fate::Proven(proof, _) => proof.value().unwrap_or(0.0),
-            Fate::Open => 0.0,
-            Fate::Pending | Fate::Dead => f32::NEG_INFINITY,
+            Fate::Proven(proof, _) | Fate::Ended(proof) => proof.value().unwrap_or(0.0),
+            Fate::Open => self.settings.first_score(value),
+            Fate::Pending if self.settings.collision == Collision::Elsewhere => f32::NEG_INFINITY,
+            Fate::Pending if self.virtual_rule == VirtualRule::Estimate => value,
+            Fate::Pending => self.settings.first_score(value),
+            Fate::Dead => f32::NEG_INFINITY,
         };
     }
 
@@ -332,7 +383,7 @@ impl<W: World> Simulator<W> {
     }
 
     /// Adds one visit to every move of the path (algorithm 5). `value` is for the player who made the last move; where
-    /// a move is proven, its exact value takes over from there up.
+    /// a move is proven or ends the game, its exact value takes over from there up.
     fn back_up(&mut self, path: &[Step], mut value: f32) {
         self.depths.sum += path.len() as u64;
         self.depths.n += 1;
@@ -340,7 +391,7 @@ impl<W: World> Simulator<W> {
         for step in path.iter().rev() {
             self.tree.node_mut(step.node).visits += 1;
             let link = *self.tree.link(step.edge);
-            if let Fate::Proven(proof, _) = link.fate {
+            if let Fate::Proven(proof, _) | Fate::Ended(proof) = link.fate {
                 value = proof.value().unwrap_or(value);
             }
             let stat = self.tree.stat_mut(step.edge);

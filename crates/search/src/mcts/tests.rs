@@ -1,11 +1,12 @@
 //! The asynchronous search against evaluators in every kind of trouble.
 
-use super::{Proof, Report, Search, Settings, Stopped, tree::NodeIdx};
+use super::{Collision, Order, Proof, Report, Search, Settings, Stopped, VirtualValue, tree::NodeIdx};
 use crate::{Cancel, Stop};
 use mavis_eval::{
-    EvalError, Evaluator, Faults, Faulty, Mistaken, Mistakes, Recorder, Replies, Request, Scripted, ready,
+    EvalError, Evaluation, Evaluator, Faults, Faulty, Mistaken, Mistakes, Recorder, Replies, Request,
+    Scripted, Verdict, ready,
 };
-use mavis_game::{Game as _, Move, Position, Rules};
+use mavis_game::{Game as _, Move, Outcome, Position, Rules};
 use mavis_value::Mistake;
 use proptest::prelude::*;
 use std::{sync::Arc, time::Duration};
@@ -66,6 +67,7 @@ proptest! {
         hallucinations in 0.0..0.4,
         hangs in 0.0..0.3,
         model in any::<bool>(),
+        (order, virtual_value, collision) in (0..2_usize, 0..3_usize, 0..2_usize),
         limit in prop::option::of(1_u64..400),
     ) {
         let faults = Faults {
@@ -77,7 +79,10 @@ proptest! {
             seed,
         };
         let world = if model { "model" } else { "rules" };
-        let settings = format!("sims=150,timeout=20,batch={batch},world={world}");
+        let settings = format!(
+            "sims=150,timeout=20,batch={batch},world={world},order={},virtual_value={},collision={}",
+            Order::WORDS[order], VirtualValue::WORDS[virtual_value], Collision::WORDS[collision]
+        );
         let mut search = search(Faulty::new(Scripted::new(seed), faults), &settings);
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
@@ -114,11 +119,16 @@ fn a_search_that_gets_no_answer_plays_a_legal_move() {
 
 #[test]
 fn the_model_world_of_a_perfect_evaluator_is_the_rules() {
-    for settings in ["sims=400,batch=1", "sims=400,batch=16,deterministic"] {
+    // Without proofs, which only the rules can give.
+    for settings in ["sims=400,batch=1,solver=false", "sims=400,batch=16,solver=false"] {
         let mut by_rules = search(Scripted::new(9), settings);
         let mut by_model = search(Scripted::new(9), &format!("{settings},world=model"));
-        let (one, other) = (run(&mut by_rules, &Stop::never()), run(&mut by_model, &Stop::never()));
-        assert_eq!((one.best, one.moves), (other.best, other.moves), "{settings}");
+        let found = |search: &mut Search| {
+            let report = run(search, &Stop::never());
+            let moves = report.moves.iter().map(|entry| (entry.mv, entry.visits, entry.value, entry.prior));
+            (report.best, moves.collect::<Vec<_>>())
+        };
+        assert_eq!(found(&mut by_rules), found(&mut by_model), "{settings}");
         let referee = by_model.referee().unwrap();
         assert!(referee.is_clean(), "{referee:?}");
         assert!(referee.nodes > 300);
@@ -169,13 +179,68 @@ fn a_dead_root_falls_back_to_the_best_root_value() {
 #[test]
 fn the_same_seed_gives_the_same_tree() {
     let snapshot = |seed: u64, batch: u16| {
-        let mut search =
-            search(Scripted::new(5), &format!("sims=300,seed={seed},batch={batch},deterministic,noise=0.25"));
+        let mut search = search(Scripted::new(5), &format!("sims=300,seed={seed},batch={batch},noise=0.25"));
         run(&mut search, &Stop::never());
         search.snapshot()
     };
     assert_eq!(snapshot(1, 16), snapshot(1, 16));
     assert_ne!(snapshot(1, 16).nodes, snapshot(2, 16).nodes);
+}
+
+#[test]
+fn answers_enter_the_tree_as_they_were_asked_for_whenever_they_come() {
+    let snapshot = |latencies: u64, order: &str| {
+        let faults = Faults {
+            least_latency: Duration::from_millis(1),
+            most_latency: Duration::from_millis(50),
+            seed: latencies,
+            ..Default::default()
+        };
+        let evaluator = Faulty::new(Scripted::new(5), faults);
+        let mut search = search(evaluator, &format!("sims=200,batch=16,{order}"));
+        run(&mut search, &Stop::never());
+        search.snapshot().nodes
+    };
+    assert_eq!(snapshot(1, ""), snapshot(2, ""));
+    assert_eq!(snapshot(1, "order=launch"), snapshot(3, "order=launch"));
+    assert_ne!(snapshot(1, "order=arrival"), snapshot(2, "order=arrival"));
+}
+
+/// Calls the game won behind the first column, wherever it is played.
+struct Claims(Scripted);
+
+impl Evaluator for Claims {
+    fn evaluate(&self, requests: Vec<Request>) -> Replies {
+        match &requests[..] {
+            [Request::Child { parent, mv: Move(0) }] => {
+                let verdict = Verdict::Ended(Outcome::Win(parent.side_to_move()));
+                ready(vec![Ok(Evaluation { state: parent.clone(), verdict })])
+            }
+            _ => self.0.evaluate(requests),
+        }
+    }
+
+    fn describe(&self) -> String {
+        "claims wins".to_owned()
+    }
+}
+
+#[test]
+fn an_end_by_the_word_of_the_model_is_a_value_and_no_proof() {
+    let mut search = search(Claims(Scripted::new(4)), "sims=200,batch=4,world=model");
+    let report = run(&mut search, &Stop::never());
+    check_counts(&search, &report);
+    assert_eq!((report.stopped, report.proof), (Stopped::Simulations, Proof::Unknown));
+    let claimed = report.moves.iter().find(|entry| entry.mv == Move(0)).unwrap();
+    assert_eq!((claimed.proof, claimed.plies_to_end, claimed.value), (Proof::Unknown, None, Some(1.0)));
+    assert!(report.moves.iter().all(|entry| entry.proof == Proof::Unknown));
+    assert!(report.moves.iter().filter(|entry| entry.visits > 0).count() > 1, "the search goes on");
+    assert!(search.referee().unwrap().false_ends > 0);
+    // It comes back from disk as what it is.
+    let saved = search.snapshot();
+    let restored = Search::restore(&saved, Arc::new(Scripted::new(4)), search.settings().clone()).unwrap();
+    assert_eq!(restored.snapshot().nodes, saved.nodes);
+    assert!(saved.nodes[0].moves[0].ended.is_some() && saved.nodes[0].moves[0].proof.is_none());
 }
 
 #[test]
@@ -189,8 +254,13 @@ fn a_kept_tree_saves_evaluations() {
     assert_eq!(kept, best.visits - 1);
     let n_before = recorder.records().len();
     let next = run(&mut search, &Stop::never());
-    assert_eq!(recorder.records().len() - n_before, 200 - next.counts.known as usize, "no root to evaluate");
-    assert_eq!(next.moves.iter().map(|entry| entry.visits).sum::<u32>(), kept + 200);
+    assert_eq!((next.counts.kept, next.counts.simulations), (kept, 200 - kept));
+    let n_asked = recorder.records().len() - n_before;
+    assert_eq!(n_asked, (200 - kept - next.counts.known) as usize, "no root to evaluate");
+    assert_eq!(next.counts.evaluations as usize, n_asked);
+    assert_eq!(next.moves.iter().map(|entry| entry.visits).sum::<u32>(), 200);
+    assert!((next.counts.share_saved() - f64::from(kept) / 200.0).abs() < 1e-9);
+    assert_eq!(report.counts.share_saved(), 0.0);
     // A position two plies on is found by itself; any other starts anew.
     let reply = &next.moves[0];
     let mut position = search.position().clone();
@@ -258,6 +328,9 @@ fn settings_change_between_runs_and_keep_the_tree_where_they_can() {
     let mut search = search(Scripted::new(1), "sims=50,batch=1");
     run(&mut search, &Stop::never());
     search.set_settings("sims=30,batch=8,c_puct=1".parse().unwrap());
+    let report = run(&mut search, &Stop::never());
+    assert_eq!((report.counts.kept, report.counts.simulations), (50, 0), "there are more already");
+    search.set_settings("sims=80,batch=8,c_puct=1".parse().unwrap());
     let report = run(&mut search, &Stop::never());
     assert_eq!(report.moves.iter().map(|entry| entry.visits).sum::<u32>(), 80);
     search.set_settings("sims=30,scoring=max".parse().unwrap());

@@ -4,7 +4,10 @@
 //! so that one look at a Connect Four node touches two cache lines. Paths are kept by the simulation that walks them;
 //! the tree has no links upward.
 
-use super::proof::{Fate, Proof};
+use super::{
+    VirtualValue,
+    proof::{Fate, Proof},
+};
 use mavis_game::Move;
 
 /// A place among the nodes.
@@ -62,13 +65,27 @@ pub(crate) struct Node {
 pub(crate) struct Stat {
     /// Prior probability.
     pub(crate) prior: f32,
-    /// Mean value for the player who makes the move, 0 before the first visit, minus infinity while the move is not to
-    /// be chosen: dead, proven lost, or its first evaluation under way.
+    /// Mean value for the player who makes the move, before the first visit what the settings say, minus infinity while
+    /// the move is not to be chosen: dead, proven lost, or its first evaluation under way and not waited for.
     pub(crate) score: f32,
     /// Simulations that went through and came back.
     pub(crate) visits: u32,
     /// Virtual visits of simulations under way.
     pub(crate) virtual_visits: u32,
+}
+
+impl Stat {
+    /// The score with the virtual visits weighed in.
+    #[inline]
+    pub(crate) fn lowered_score(&self, rule: VirtualValue) -> f32 {
+        // What is not to be chosen stays so: its infinity must not meet a factor of 0.
+        if rule == VirtualValue::None || self.virtual_visits == 0 || self.score == f32::NEG_INFINITY {
+            return self.score;
+        }
+        let (visits, in_flight) = (self.visits as f32, self.virtual_visits as f32);
+        let lost = if rule == VirtualValue::Loss { in_flight } else { 0.0 };
+        (self.score * visits - lost) / (visits + in_flight)
+    }
 }
 
 /// The rest of a move.
@@ -90,6 +107,8 @@ pub(crate) struct NewEdge {
     pub(crate) mv: Move,
     pub(crate) value: f32,
     pub(crate) prior: f32,
+    /// What selection sees of it before the first visit.
+    pub(crate) score: f32,
 }
 
 /// The arenas.
@@ -164,8 +183,8 @@ impl Tree {
             n_edges: edges.len() as u16,
             proof: Proof::Unknown,
         });
-        for NewEdge { mv, value, prior } in edges {
-            self.stats.push(Stat { prior, score: 0.0, visits: 0, virtual_visits: 0 });
+        for NewEdge { mv, value, prior, score } in edges {
+            self.stats.push(Stat { prior, score, visits: 0, virtual_visits: 0 });
             self.links.push(Link { child: NodeIdx::NONE, value, mv, fate: Fate::Open });
         }
         node
@@ -177,6 +196,7 @@ impl Tree {
         let visits = self.stat(edge).visits;
         match link.fate {
             Fate::Proven(proof, _) => proof.value(),
+            Fate::Ended(proof) if visits > 0 => proof.value(),
             _ if visits == 0 || link.child == NodeIdx::NONE => None,
             _ => Some((self.node(link.child).sum / f64::from(visits)) as f32),
         }

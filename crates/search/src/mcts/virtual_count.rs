@@ -15,6 +15,8 @@ pub enum VirtualRule {
         /// The count at the leaf.
         n_max: u32,
     },
+    /// None: the simulation is backed up at once with an estimate, which the answer replaces.
+    Estimate,
 }
 
 impl VirtualRule {
@@ -23,6 +25,7 @@ impl VirtualRule {
     pub fn count(self, depth: usize, leaf_depth: usize) -> u32 {
         match self {
             Self::Fixed(count) => count,
+            Self::Estimate => 0,
             Self::Dynamic { n_min, n_max } => {
                 let halvings = u32::try_from(leaf_depth - depth).unwrap_or(u32::MAX);
                 n_min.max(n_max.checked_shr(halvings).unwrap_or(0))

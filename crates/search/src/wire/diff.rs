@@ -92,6 +92,7 @@ fn differ(one: &SavedMove, other: &SavedMove, tolerance: f32) -> bool {
         || one.visits != other.visits
         || one.proof != other.proof
         || one.plies != other.plies
+        || one.ended != other.ended
         || apart(one.prior, other.prior)
         || apart(one.model_value, other.model_value)
 }

@@ -40,7 +40,7 @@ impl Search {
             }
         }
         let mut search = Self::new(position, evaluator, settings);
-        search.put_tree(tree(&saved.nodes, search.settings().solver), states);
+        search.put_tree(tree(&saved.nodes, search.settings()), states);
         Ok(search)
     }
 }
@@ -66,7 +66,8 @@ fn check_moves(saved: &SavedTree, root: &Position) -> Result<(), TreeError> {
     Ok(())
 }
 
-fn tree(nodes: &[SavedNode], solver: bool) -> Tree {
+fn tree(nodes: &[SavedNode], settings: &Settings) -> Tree {
+    let by_rules = settings.world == WorldModel::Rules;
     let mut tree = Tree::default();
     for saved in nodes {
         tree.nodes.push(Node {
@@ -75,18 +76,22 @@ fn tree(nodes: &[SavedNode], solver: bool) -> Tree {
             visits: saved.moves.iter().fold(0, |sum, entry| u32::saturating_add(sum, entry.visits)),
             virtual_visits: 0,
             n_edges: saved.moves.len() as u16,
-            proof: saved.proof.map_or(Proof::Unknown, proof),
+            proof: saved.proof.map_or(Proof::Unknown, proof).checked(by_rules),
         });
         for entry in &saved.moves {
-            let fate = match entry.proof.map(proof) {
-                None | Some(Proof::Unknown) => Fate::Open,
-                Some(Proof::Dead) => Fate::Dead,
-                Some(known) => Fate::Proven(known, entry.plies.unwrap_or(0)),
+            let fate = match (entry.proof.map(proof), entry.ended.map(proof)) {
+                (_, Some(told)) => Fate::Ended(told),
+                (None | Some(Proof::Unknown), None) => Fate::Open,
+                (Some(Proof::Dead), None) => Fate::Dead,
+                (Some(known), None) if by_rules => Fate::Proven(known, entry.plies.unwrap_or(0)),
+                // Files of older versions call ends proofs that no rules stand behind.
+                (Some(told), None) if entry.child.is_none() => Fate::Ended(told),
+                (Some(_), None) => Fate::Open,
             };
             let score = match fate {
                 Fate::Dead | Fate::Pending => f32::NEG_INFINITY,
-                Fate::Proven(Proof::Loss, _) if solver => f32::NEG_INFINITY,
-                _ => entry.value.unwrap_or(0.0),
+                Fate::Proven(Proof::Loss, _) if settings.solver => f32::NEG_INFINITY,
+                _ => entry.value.unwrap_or_else(|| settings.first_score(entry.model_value)),
             };
             tree.stats.push(Stat { prior: entry.prior, score, visits: entry.visits, virtual_visits: 0 });
             tree.links.push(Link {
@@ -98,6 +103,13 @@ fn tree(nodes: &[SavedNode], solver: bool) -> Tree {
         }
     }
     tree
+}
+
+impl Proof {
+    /// The same, or what is left of it where no rules stand behind it: only that there is nothing to know.
+    fn checked(self, by_rules: bool) -> Self {
+        if by_rules || self == Self::Dead { self } else { Self::Unknown }
+    }
 }
 
 fn proof(saved: SavedProof) -> Proof {

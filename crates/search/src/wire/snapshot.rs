@@ -56,7 +56,11 @@ fn saved_move(tree: &Tree, edge: EdgeIdx, position: Option<&Position>) -> SavedM
     let (proof, plies) = match link.fate {
         Fate::Proven(proof, plies) => (saved_proof(proof), Some(plies)),
         Fate::Dead => (Some(SavedProof::Dead), None),
-        Fate::Open | Fate::Pending => (None, None),
+        Fate::Open | Fate::Pending | Fate::Ended(_) => (None, None),
+    };
+    let ended = match link.fate {
+        Fate::Ended(proof) => saved_proof(proof),
+        _ => None,
     };
     let legal = position.filter(|position| position.is_legal(link.mv));
     SavedMove {
@@ -69,6 +73,7 @@ fn saved_move(tree: &Tree, edge: EdgeIdx, position: Option<&Position>) -> SavedM
         prior: stat.prior,
         proof,
         plies,
+        ended,
         child: (link.child != NodeIdx::NONE).then_some(link.child.0),
     }
 }

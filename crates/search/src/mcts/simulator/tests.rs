@@ -1,5 +1,5 @@
 use super::*;
-use crate::mcts::world::ByRules;
+use crate::mcts::{tree::Stat, world::ByRules};
 use mavis_game::{Connect4, Game as _, Side};
 use proptest::prelude::*;
 
@@ -37,6 +37,38 @@ fn virtual_counts_are_those_of_figure_5() {
     assert_eq!([aa, ab, ba].map(|step| count(&step)), [4, 4, 4]);
     assert_eq!(leaves.iter().map(count).collect::<Vec<_>>(), [8, 8, 8]);
     assert_eq!(simulator.tree.node(root).virtual_visits, 6);
+}
+
+/// Algorithm 4 divides V by N with the virtual counts in it; with V from 0 to 1 they are lost visits, with -1 to 1 draws.
+#[test]
+fn virtual_counts_weigh_in_the_mean_as_the_settings_say() {
+    let stat = Stat { prior: 0.5, score: 0.6, visits: 6, virtual_visits: 4 };
+    assert_eq!(stat.lowered_score(VirtualValue::None), 0.6);
+    assert!((stat.lowered_score(VirtualValue::Draw) - 0.36).abs() < 1e-6);
+    // Win probabilities: 0.8 of 6 visits are 4.8 points, of 10 visits 0.48, which is -0.04 from -1 to 1.
+    assert!((stat.lowered_score(VirtualValue::Loss) + 0.04).abs() < 1e-6);
+    let pending = Stat { prior: 0.5, score: 0.0, visits: 0, virtual_visits: 8 };
+    assert_eq!(pending.lowered_score(VirtualValue::Draw), 0.0);
+    assert_eq!(pending.lowered_score(VirtualValue::Loss), -1.0);
+    let shut = Stat { score: f32::NEG_INFINITY, ..pending };
+    assert_eq!(shut.lowered_score(VirtualValue::Loss), f32::NEG_INFINITY);
+}
+
+/// A leaf under evaluation with all of the prior: where simulations wait, only its own counts keep the next one away.
+#[test]
+fn a_leaf_under_evaluation_is_governed_by_its_counts_where_simulations_wait() {
+    let second = |spec: &str| {
+        let settings: Settings = format!("k=1,epsilon=0,{spec}").parse().unwrap();
+        let mut simulator = simulator(&settings);
+        simulator.expand_root(&[(Move(3), 0.9), (Move(4), 0.1)]);
+        assert!(matches!(simulator.begin(), Begun::Leaf(..)));
+        simulator.begin()
+    };
+    assert!(matches!(second("collision=elsewhere"), Begun::Leaf(..)));
+    // 2 * sqrt(8) / 9 beats the other move's 0.
+    assert!(matches!(second("collision=wait,n_max=8"), Begun::Blocked));
+    // A lost visit does not.
+    assert!(matches!(second("collision=wait,n_max=8,virtual_value=loss"), Begun::Leaf(..)));
 }
 
 /// What happens to the oldest or newest leaf in flight.
@@ -101,11 +133,14 @@ proptest! {
         events in prop::collection::vec(event(), 1..400),
         fixed in any::<bool>(),
         solver in any::<bool>(),
+        (virtual_value, collision) in (0..3_usize, 0..2_usize),
         start in prop::collection::vec(0_u16..7, 0..30),
     ) {
         let virtual_counts =
             if fixed { crate::mcts::VirtualCounts::Fixed } else { crate::mcts::VirtualCounts::Dynamic };
-        let settings = Settings { virtual_counts, solver, ..Default::default() };
+        let mut settings = Settings { virtual_counts, solver, ..Default::default() };
+        settings.set("virtual_value", VirtualValue::WORDS[virtual_value]).unwrap();
+        settings.set("collision", Collision::WORDS[collision]).unwrap();
         let mut root = Connect4::default();
         for column in start {
             if root.outcome().is_none() {
