@@ -1,22 +1,33 @@
-//! The embedded evaluator: a model behind the face every search asks.
+//! The embedded evaluator: a model that any number of searches share.
 //!
-//! A decoder lives on a thread of its own. Whatever has been asked while it was busy makes the next batch, so any number of searches share its
-//! passes without waiting for each other; [`mavis_eval::batcher`] in front of it adds a wait for callers who come one by one, and
-//! [`mavis_eval::Cache`] a memory. Dropping the replies gives the request up as long as its batch has not begun.
+//! A request by the rules is turned into tokens on the thread that asks, and its logits into values on the thread that waits for
+//! them. In between lies one queue for all searches; the model's own threads take from it as much as fits into a pass, so that
+//! requests that come while a pass runs share the next one. On a GPU two threads with a decoder each take turns: one packs and
+//! reads while the other's pass runs. [`mavis_eval::Cache`] in front of it adds a memory. Dropping a reply gives the request up
+//! as long as its pass has not begun.
+//!
+//! On the processor a value does not depend on what shares its pass, bit for bit.
 
 mod answer;
+mod queue;
 
 pub use answer::eval_error;
 // Old place, until every branch imports from `mavis-eval`.
 pub use mavis_eval::WorldModel;
 
 use crate::{MavModel, ModelError, decode::MavDecoder};
-use answer::Answerer;
-use mavis_eval::{BestAction, EvalError, Evaluator, MoveValue, Replies, Reply, Request};
+use answer::{Answerer, Job, Prepared, Question};
+use mavis_eval::{BestAction, EvalError, Evaluator, MoveValue, OneReply, Replies, Reply, Request};
 use mavis_game::{Move, Position};
 use mavis_net::Precision;
-use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot};
+use queue::{Answer, Queue, place, places};
+use std::{
+    num::NonZeroUsize,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
 /// How an embedded model answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,67 +36,91 @@ pub struct EmbeddedSettings {
     pub world: WorldModel,
     /// Requests answered in the same passes at most; more only cost memory.
     pub batch: usize,
+    /// Threads of a pass on the processor; `None` means all cores.
+    pub threads: Option<NonZeroUsize>,
     /// A name for reports.
     pub name: String,
 }
 
 impl Default for EmbeddedSettings {
     fn default() -> Self {
-        Self { world: WorldModel::Rules, batch: 64, name: "model".to_owned() }
+        Self { world: WorldModel::Rules, batch: 64, threads: None, name: "model".to_owned() }
     }
 }
 
-/// The stub of a model on its own thread; clones share it. The thread ends when all are dropped.
+/// The stub of a model on its own threads; clones share it. The threads end when all are dropped.
 #[derive(Clone, Debug)]
 pub struct Embedded {
-    sender: mpsc::UnboundedSender<Message>,
-    description: Arc<str>,
+    stub: Arc<Stub>,
 }
 
 #[derive(Debug)]
-enum Message {
-    Evaluate { requests: Vec<Request>, reply: oneshot::Sender<Vec<Reply>> },
-    Best { state: Arc<Position>, listed: Vec<MoveValue>, reply: oneshot::Sender<Choice> },
+struct Stub {
+    queue: Arc<Queue<Job>>,
+    counts: Arc<PassCounts>,
+    world: WorldModel,
+    description: String,
+}
+
+impl Drop for Stub {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
 }
 
 /// The model's own choice among listed moves.
 type Choice = Result<Option<Move>, EvalError>;
 
-impl Message {
-    fn n_requests(&self) -> usize {
-        match self {
-            Self::Evaluate { requests, .. } => requests.len(),
-            Self::Best { .. } => 0,
-        }
-    }
+/// How many passes a model has made, and of how many requests.
+#[derive(Debug, Default)]
+struct PassCounts {
+    passes: AtomicU64,
+    requests: AtomicU64,
+}
 
-    fn is_wanted(&self) -> bool {
-        match self {
-            Self::Evaluate { reply, .. } => !reply.is_closed(),
-            Self::Best { reply, .. } => !reply.is_closed(),
-        }
-    }
+/// What a model has done so far.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Passes {
+    /// Batches answered.
+    pub passes: u64,
+    /// Requests in them.
+    pub requests: u64,
 }
 
 impl Embedded {
-    /// Puts a decoder of any device on a thread.
+    /// Puts decoders of one model on threads, one each. All must be of the same weights.
     ///
     /// # Errors
-    /// When the network has too few tokens for the language, or there is no thread.
-    pub fn start(mut decoder: MavDecoder, settings: EmbeddedSettings) -> Result<Self, ModelError> {
-        crate::decode::check_vocabulary(decoder.network().config().vocab)?;
-        let (sender, receiver) = mpsc::unbounded_channel();
+    /// When a network has too few tokens for the language, or there is no thread.
+    pub fn start(
+        decoders: impl IntoIterator<Item = MavDecoder>,
+        settings: EmbeddedSettings,
+    ) -> Result<Self, ModelError> {
         let world = match settings.world {
             WorldModel::Rules => "rules",
             WorldModel::Model => "model alone",
         };
-        let description = format!("{} ({world})", settings.name).into();
-        let actor = Actor { answerer: Answerer { decoder, world: settings.world }, receiver, settings };
-        std::thread::Builder::new()
-            .name("mavis-model".to_owned())
-            .spawn(move || actor.run())
-            .map_err(|source| ModelError::File { path: "a thread for the model".to_owned(), source })?;
-        Ok(Self { sender, description })
+        let stub = Stub {
+            queue: Arc::default(),
+            counts: Arc::default(),
+            world: settings.world,
+            description: format!("{} ({world})", settings.name),
+        };
+        for mut decoder in decoders {
+            crate::decode::check_vocabulary(decoder.network().config().vocab)?;
+            let worker = Worker {
+                answerer: Answerer { decoder },
+                pool: settings.threads.map(pool).transpose()?,
+                queue: stub.queue.clone(),
+                counts: stub.counts.clone(),
+                batch: settings.batch.max(1),
+            };
+            std::thread::Builder::new()
+                .name("mavis-model".to_owned())
+                .spawn(move || worker.run())
+                .map_err(no_thread)?;
+        }
+        Ok(Self { stub: Arc::new(stub) })
     }
 
     /// A model on the processor.
@@ -97,80 +132,107 @@ impl Embedded {
         precision: Precision,
         settings: EmbeddedSettings,
     ) -> Result<Self, ModelError> {
-        Self::start(MavDecoder::cpu(model, precision)?, settings)
+        Self::start([MavDecoder::cpu(model, precision)?], settings)
     }
+
+    /// Passes so far.
+    #[must_use]
+    pub fn passes(&self) -> Passes {
+        let PassCounts { passes, requests } = &*self.stub.counts;
+        Passes { passes: passes.load(Ordering::Relaxed), requests: requests.load(Ordering::Relaxed) }
+    }
+}
+
+fn no_thread(source: std::io::Error) -> ModelError {
+    ModelError::File { path: "a thread for the model".to_owned(), source }
+}
+
+/// Threads of their own for the passes of one model.
+fn pool(threads: NonZeroUsize) -> Result<rayon::ThreadPool, ModelError> {
+    let built = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.get())
+        .thread_name(|_| "mavis-pass".to_owned())
+        .build();
+    built.map_err(|error| no_thread(std::io::Error::other(error)))
 }
 
 impl Evaluator for Embedded {
     fn evaluate(&self, requests: Vec<Request>) -> Replies {
-        let n = requests.len();
-        let (reply, receiver) = oneshot::channel();
-        // A closed channel drops the sender of the reply, which the receiver sees below.
-        drop(self.sender.send(Message::Evaluate { requests, reply }));
+        let replies = self.evaluate_each(requests);
         Box::pin(async move {
-            let gone = |_| vec![Err(EvalError::Failed("the model's thread has stopped".to_owned())); n];
-            receiver.await.unwrap_or_else(gone)
+            let mut all = Vec::with_capacity(replies.len());
+            for reply in replies {
+                all.push(reply.await);
+            }
+            all
         })
     }
 
+    fn evaluate_each(&self, requests: Vec<Request>) -> Vec<OneReply> {
+        let world = self.stub.world;
+        let mut jobs = Vec::with_capacity(requests.len());
+        let replies = places(requests.len()).zip(requests).map(|((slot, awaited), request)| -> OneReply {
+            match Prepared::new(world, request) {
+                Prepared::Answered(reply) => Box::pin(std::future::ready(reply)),
+                Prepared::Asked { question, reader } => {
+                    jobs.push(Job { question, slot });
+                    Box::pin(async move { reader.read(awaited.await) })
+                }
+            }
+        });
+        let replies = replies.collect();
+        if !jobs.is_empty() {
+            self.stub.queue.push(jobs);
+        }
+        replies
+    }
+
     fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
-        let (reply, receiver) = oneshot::channel();
-        drop(self.sender.send(Message::Best { state, listed, reply }));
+        let (slot, awaited) = place();
+        self.stub.queue.push([Job { question: Question::Best { state, listed }, slot }]);
         Box::pin(async move {
-            let gone = |_| Err(EvalError::Failed("the model's thread has stopped".to_owned()));
-            receiver.await.unwrap_or_else(gone)
+            match awaited.await {
+                Answer::Best(choice) => choice,
+                Answer::Reply(Err(error)) => Err(error),
+                Answer::Reply(Ok(_)) | Answer::Logits(_) => Ok(None),
+            }
         })
     }
 
     fn describe(&self) -> String {
-        self.description.to_string()
+        self.stub.description.clone()
     }
 }
 
-/// The thread's end.
-struct Actor {
+/// One thread of a model.
+struct Worker {
     answerer: Answerer,
-    receiver: mpsc::UnboundedReceiver<Message>,
-    settings: EmbeddedSettings,
+    /// `None` means the threads all computations share.
+    pool: Option<rayon::ThreadPool>,
+    queue: Arc<Queue<Job>>,
+    counts: Arc<PassCounts>,
+    batch: usize,
 }
 
-impl Actor {
+impl Worker {
     fn run(mut self) {
-        while let Some(first) = self.receiver.blocking_recv() {
-            let mut messages = vec![first];
-            let mut n_requests = messages[0].n_requests();
-            while n_requests < self.settings.batch {
-                let Ok(message) = self.receiver.try_recv() else { break };
-                n_requests += message.n_requests();
-                messages.push(message);
-            }
-            messages.retain(Message::is_wanted);
-            self.answer(messages);
-        }
-    }
-
-    fn answer(&mut self, messages: Vec<Message>) {
-        let requests: Vec<&Request> = messages
-            .iter()
-            .flat_map(|message| match message {
-                Message::Evaluate { requests, .. } => &requests[..],
-                Message::Best { .. } => &[],
-            })
-            .collect();
-        let mut replies = Vec::with_capacity(requests.len());
-        for chunk in requests.chunks(self.settings.batch.max(1)) {
-            replies.extend(self.answerer.answer(chunk));
-        }
-        let mut replies = replies.into_iter();
-        // Whoever asked may have stopped meanwhile.
-        for message in messages {
-            match message {
-                Message::Evaluate { requests, reply } => {
-                    drop(reply.send(replies.by_ref().take(requests.len()).collect()));
-                }
-                Message::Best { state, listed, reply } => {
-                    drop(reply.send(self.answerer.best(&state, &listed)));
-                }
+        let room = self.answerer.decoder.network().room();
+        loop {
+            let (mut n_jobs, mut left) = (0, room);
+            let fits = |job: &Job| {
+                let (tokens, rows) = job.question.size();
+                n_jobs += 1;
+                left.tokens = left.tokens.saturating_sub(tokens);
+                left.rows = left.rows.saturating_sub(rows);
+                n_jobs <= self.batch && left.tokens > 0 && left.rows > 0
+            };
+            let Some(jobs) = self.queue.take(|job| job.slot.is_wanted(), fits) else { return };
+            self.counts.passes.fetch_add(1, Ordering::Relaxed);
+            self.counts.requests.fetch_add(jobs.len() as u64, Ordering::Relaxed);
+            let answerer = &mut self.answerer;
+            match &self.pool {
+                Some(pool) => pool.install(|| answerer.answer(jobs)),
+                None => answerer.answer(jobs),
             }
         }
     }

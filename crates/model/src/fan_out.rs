@@ -12,6 +12,7 @@ use mavis_lang::{
 use mavis_net::{Batch, Logits, NetError, Want};
 use mavis_value::{Distribution, N_BUCKETS};
 use rayon::prelude::*;
+use std::{ops::Range, sync::Arc};
 
 /// The share of the largest move probability that a move needs to count as listed. The baseline's value; between 0.1 and 0.5 the
 /// legal set of a trained model hardly changes.
@@ -128,7 +129,88 @@ pub fn with_known_moves(
     Ok(positions.par_iter().enumerate().map(answer).collect())
 }
 
-/// The values of moves that are known beforehand, in one pass with the shortest head: what a search by the rules needs.
+/// A position and its moves in tokens, ready for a pass.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The prompt of `%top_all` up to the opening of the list.
+    prompt: Vec<u32>,
+    /// Tokens of it that are input.
+    input_len: usize,
+    /// The moves as branches.
+    moves: Vec<u32>,
+}
+
+impl Asked {
+    /// A position and the moves to evaluate.
+    #[must_use]
+    pub fn new(position: &Position, moves: &[Move]) -> Self {
+        let rules = position.rules();
+        let request = Request::at(position.clone(), Commands::top_all(rules));
+        let mut prompt: Vec<u32> = request.prompt().into_iter().map(u32::from).collect();
+        let input_len = prompt.len();
+        prompt.extend(request.opening().into_iter().map(u32::from));
+        let token = |&mv| u32::from(moves::token_of(rules, mv).unwrap_or(vocab::UNK));
+        Self { prompt, input_len, moves: moves.iter().map(token).collect() }
+    }
+
+    /// Tokens it takes in a pass.
+    #[must_use]
+    pub fn n_tokens(&self) -> usize {
+        self.prompt.len() + self.moves.len()
+    }
+
+    /// Moves to evaluate, each a row of logits.
+    #[must_use]
+    pub fn n_moves(&self) -> usize {
+        self.moves.len()
+    }
+
+    fn push(&self, batch: &mut Batch, full_input: bool, rows: &mut Vec<u32>) {
+        batch.push_prompted(&self.prompt, if full_input { self.input_len } else { 0 });
+        let end = self.prompt.len();
+        for &token in &self.moves {
+            rows.push(batch.len() as u32);
+            batch.push_branch(&[token], end, end, 0);
+        }
+    }
+}
+
+/// Logits over the values for the moves of one position; several share what a pass gave.
+#[derive(Clone, Debug)]
+pub struct ValueLogits {
+    pass: Arc<Logits>,
+    rows: Range<usize>,
+}
+
+impl ValueLogits {
+    /// The value distribution of each move.
+    pub fn distributions(&self) -> impl Iterator<Item = Distribution> {
+        self.rows.clone().map(|row| value_distribution(self.pass.row(row)))
+    }
+}
+
+/// Value logits of the moves of each position, in one pass with the shortest head: what a search by the rules needs.
+///
+/// # Errors
+/// When the network fails.
+pub fn value_logits(
+    network: &mut (impl Forward + ?Sized),
+    full_input: bool,
+    asked: &[&Asked],
+) -> Result<Vec<ValueLogits>, ModelError> {
+    let mut batch = Batch::default();
+    let mut rows = Vec::new();
+    let mut ends = Vec::with_capacity(asked.len());
+    for asked in asked {
+        let first = rows.len();
+        asked.push(&mut batch, full_input, &mut rows);
+        ends.push(first..rows.len());
+    }
+    let pass = Arc::new(network.forward(&batch, &Want { rows, columns: Some(value_columns()) })?);
+    Ok(ends.into_iter().map(|rows| ValueLogits { pass: pass.clone(), rows }).collect())
+}
+
+/// The values of moves that are known beforehand, all in one pass.
 ///
 /// # Errors
 /// When the network fails.
@@ -137,18 +219,9 @@ pub fn values_of_known_moves(
     full_input: bool,
     positions: &[(&Position, &[Move])],
 ) -> Result<Vec<Vec<Distribution>>, ModelError> {
-    let mut batch = Batch::default();
-    let mut rows = Vec::new();
-    for (position, moves) in positions {
-        let end = push_prompt(&mut batch, position, full_input);
-        push_branches(&mut batch, position, moves, end, &mut rows);
-    }
-    let logits = network.forward(&batch, &Want { rows, columns: Some(value_columns()) })?;
-    let mut row = 0..;
-    let mut values = |moves: &[Move]| {
-        moves.iter().zip(&mut row).map(|(_, row)| value_distribution(logits.row(row))).collect()
-    };
-    Ok(positions.iter().map(|(_, moves)| values(moves)).collect())
+    let asked: Vec<Asked> = positions.iter().map(|(position, moves)| Asked::new(position, moves)).collect();
+    let logits = value_logits(network, full_input, &asked.iter().collect::<Vec<_>>())?;
+    Ok(logits.iter().map(|logits| logits.distributions().collect()).collect())
 }
 
 /// Asks the model alone: the legal set comes from the first pass, the values from the second.

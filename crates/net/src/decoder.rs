@@ -18,6 +18,11 @@ pub trait Decoder: Send {
     /// The shape.
     fn config(&self) -> &TransformerConfig;
 
+    /// How much fits into one pass.
+    fn room(&self) -> Room {
+        Room { tokens: usize::MAX, rows: usize::MAX }
+    }
+
     /// Opens an empty session.
     ///
     /// # Errors
@@ -56,6 +61,15 @@ pub trait Decoder: Send {
     /// # Errors
     /// A batch or rows that do not validate, a device failure.
     fn logits(&mut self, batch: &Batch, want: &Want) -> Result<Logits, NetError>;
+}
+
+/// Room of one pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Most tokens.
+    pub tokens: usize,
+    /// Most rows of logits.
+    pub rows: usize,
 }
 
 /// In which numbers a decoder on the processor stores and multiplies matrices; on a GPU both are bf16. Sums are f32 everywhere.

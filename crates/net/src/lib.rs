@@ -72,7 +72,7 @@ pub use checkpoint::{
 };
 pub use config::{ConfigError, NormKind, NormPlacement, TransformerConfig, Variant};
 pub use conv_net::{ConvLayer, ConvLoss, ConvNet, ConvNetConfig, ConvTargets};
-pub use decoder::{Decoder, Logits, Precision, SessionId, UnknownPrecision, Want};
+pub use decoder::{Decoder, Logits, Precision, Room, SessionId, UnknownPrecision, Want};
 pub use device::{Device, UnknownDevice};
 pub use error::NetError;
 pub use layout::{

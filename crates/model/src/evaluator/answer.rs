@@ -1,76 +1,146 @@
-//! Batches of evaluation requests in, replies out.
+//! Requests as work for a decoder, and its answers as replies.
 
+use super::{
+    Choice, Reply,
+    queue::{Answer, Slot, wake},
+};
 use crate::{
     ModelError,
     decode::{Drafting, GreedySettings, MavDecoder},
-    fan_out,
+    fan_out::{self, Asked},
 };
-use mavis_eval::{EvalError, Evaluation, MoveValue, Reply, Request, Verdict, WorldModel};
+use mavis_eval::{EvalError, Evaluation, MoveValue, Request, Verdict, WorldModel};
 use mavis_game::{Game, Move, Position};
-use mavis_lang::{Commands, Hallucination, Request as Question, moves};
+use mavis_lang::{Commands, Hallucination, Request as Text, moves};
 use mavis_value::{Distribution, Mistake};
 use std::sync::Arc;
 
+/// One thing to ask the network, and where the answer goes.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) question: Question,
+    pub(super) slot: Slot,
+}
+
+#[derive(Debug)]
+pub(super) enum Question {
+    /// Values of known moves.
+    Values(Asked),
+    /// Everything, from the model alone.
+    State(Request),
+    /// The choice among listed moves.
+    Best { state: Arc<Position>, listed: Vec<MoveValue> },
+}
+
+impl Question {
+    /// Tokens and rows of logits in a pass; nothing for what is not in the common one.
+    pub(super) fn size(&self) -> (usize, usize) {
+        match self {
+            Self::Values(asked) => (asked.n_tokens(), asked.n_moves()),
+            Self::State(_) | Self::Best { .. } => (0, 0),
+        }
+    }
+}
+
+/// A request as far as it can be answered without the network.
+pub(super) enum Prepared {
+    /// What is over, or cannot be, needs no network.
+    Answered(Reply),
+    Asked {
+        question: Question,
+        reader: Reader,
+    },
+}
+
+/// Turns what comes back into a reply.
+pub(super) struct Reader {
+    /// The state and its moves, where they are known beforehand.
+    known: Option<(Arc<Position>, Vec<Move>)>,
+}
+
+impl Prepared {
+    pub(super) fn new(world: WorldModel, request: Request) -> Self {
+        if world == WorldModel::Model {
+            return Self::Asked { question: Question::State(request), reader: Reader { known: None } };
+        }
+        let Some(state) = request.by_rules() else {
+            return Self::Answered(Err(EvalError::hallucination(
+                Mistake::IllegalMove,
+                "the move cannot be played in the parent state",
+            )));
+        };
+        if let Some(outcome) = state.outcome() {
+            return Self::Answered(Ok(Evaluation { state, verdict: Verdict::Ended(outcome) }));
+        }
+        let moves: Vec<Move> = state.legal_moves().into_iter().collect();
+        let question = Question::Values(Asked::new(&state, &moves));
+        Self::Asked { question, reader: Reader { known: Some((state, moves)) } }
+    }
+}
+
+impl Reader {
+    pub(super) fn read(self, answer: Answer) -> Reply {
+        match (answer, self.known) {
+            (Answer::Reply(reply), _) => reply,
+            (Answer::Logits(logits), Some((state, moves))) => {
+                let verdict = listed(moves.into_iter().zip(logits.distributions()));
+                Ok(Evaluation { state, verdict })
+            }
+            (Answer::Logits(_) | Answer::Best(_), _) => {
+                Err(EvalError::Failed("an answer to another question".to_owned()))
+            }
+        }
+    }
+}
+
+/// A decoder that answers jobs.
 pub(super) struct Answerer {
     pub(super) decoder: MavDecoder,
-    pub(super) world: WorldModel,
 }
 
 impl Answerer {
-    /// A reply to each request, in order. A network that fails fails them all.
-    pub(super) fn answer(&mut self, requests: &[&Request]) -> Vec<Reply> {
-        let replies = match self.world {
-            WorldModel::Rules => self.by_rules(requests),
-            WorldModel::Model => self.by_model(requests),
-        };
-        replies.unwrap_or_else(|error| vec![Err(EvalError::Failed(error.to_string())); requests.len()])
+    /// Answers every job, then wakes those who wait. A network that fails fails them all.
+    pub(super) fn answer(&mut self, jobs: Vec<Job>) {
+        let (mut asked, mut states, mut wakers) = (Vec::new(), Vec::new(), Vec::new());
+        for Job { question, slot } in jobs {
+            match question {
+                Question::Values(question) => asked.push((question, slot)),
+                Question::State(request) => states.push((request, slot)),
+                Question::Best { state, listed } => {
+                    wakers.push(slot.fill(Answer::Best(self.best(&state, &listed))));
+                }
+            }
+        }
+        if !asked.is_empty() {
+            let questions: Vec<&Asked> = asked.iter().map(|(question, _)| question).collect();
+            let full_input = self.decoder.full_input();
+            let answers = fan_out::value_logits(self.decoder.network(), full_input, &questions);
+            let slots = asked.into_iter().map(|(_, slot)| slot);
+            wakers.extend(fill(slots, answers.map(|all| all.into_iter().map(Answer::Logits))));
+        }
+        if !states.is_empty() {
+            let requests: Vec<&Request> = states.iter().map(|(request, _)| request).collect();
+            let answers = self.by_model(&requests);
+            let slots = states.into_iter().map(|(_, slot)| slot);
+            wakers.extend(fill(slots, answers.map(|all| all.into_iter().map(Answer::Reply))));
+        }
+        wake(wakers.into_iter().flatten());
     }
 
     /// The model's choice among listed moves, with their list as context.
-    pub(super) fn best(&mut self, state: &Position, listed: &[MoveValue]) -> Result<Option<Move>, EvalError> {
-        let question = Question::at(state.clone(), Commands::top_all_best(state.rules()));
+    fn best(&mut self, state: &Position, listed: &[MoveValue]) -> Choice {
+        let question = Text::at(state.clone(), Commands::top_all_best(state.rules()));
         let listed: Vec<_> = listed.iter().map(|entry| (entry.mv, entry.value.bucket())).collect();
         self.decoder.best_action(&question, &listed).map_err(|error| EvalError::Failed(error.to_string()))
-    }
-
-    fn by_rules(&mut self, requests: &[&Request]) -> Result<Vec<Reply>, ModelError> {
-        let states: Vec<Option<Arc<Position>>> = requests.iter().map(|request| request.by_rules()).collect();
-        // What is over, or cannot be, needs no network.
-        let running: Vec<(&Position, Vec<Move>)> = states
-            .iter()
-            .flatten()
-            .filter(|state| state.outcome().is_none())
-            .map(|state| (&**state, state.legal_moves().into_iter().collect()))
-            .collect();
-        let asked: Vec<(&Position, &[Move])> =
-            running.iter().map(|(position, moves)| (*position, moves.as_slice())).collect();
-        let full_input = self.decoder.full_input();
-        let values = fan_out::values_of_known_moves(self.decoder.network(), full_input, &asked)?;
-        let mut answers =
-            running.iter().zip(values).map(|((_, moves), values)| listed(moves.iter().copied().zip(values)));
-        let replies = states.iter().map(|state| match state {
-            None => Err(EvalError::hallucination(
-                Mistake::IllegalMove,
-                "the move cannot be played in the parent state",
-            )),
-            Some(state) => {
-                let verdict = match state.outcome() {
-                    Some(outcome) => Verdict::Ended(outcome),
-                    None => answers.next().unwrap_or(Verdict::Moves(Vec::new())),
-                };
-                Ok(Evaluation { state: state.clone(), verdict })
-            }
-        });
-        Ok(replies.collect())
     }
 
     /// Children are tracked first; then every state is asked for its moves.
     fn by_model(&mut self, requests: &[&Request]) -> Result<Vec<Reply>, ModelError> {
         let states = self.track(requests)?;
-        let questions: Vec<Question> = states
+        let questions: Vec<Text> = states
             .iter()
             .flatten()
-            .map(|state| Question::at(Position::clone(state), Commands::top_all(state.rules())))
+            .map(|state| Text::at(Position::clone(state), Commands::top_all(state.rules())))
             .collect();
         let mut answers = self.decoder.fan_out(&questions)?.into_iter();
         let replies = states.into_iter().map(|state| {
@@ -96,7 +166,7 @@ impl Answerer {
                 // Only the state is asked for: a list after a tracked state is seldom trained.
                 let commands = Commands { top: None, best: false, ..Commands::tracking(rules) };
                 if moves::token_of(rules, *mv).is_some() {
-                    questions.push(Question::after(Position::clone(parent), *mv, commands));
+                    questions.push(Text::after(Position::clone(parent), *mv, commands));
                 }
             }
         }
@@ -117,6 +187,21 @@ impl Answerer {
             }
         });
         Ok(states.collect())
+    }
+}
+
+/// Fills slots with answers, or all with the failure; returns whom to wake.
+fn fill(
+    slots: impl Iterator<Item = Slot>,
+    answers: Result<impl Iterator<Item = Answer>, ModelError>,
+) -> Vec<Option<std::task::Waker>> {
+    match answers {
+        // A slot without an answer is dropped here, which fails its request.
+        Ok(answers) => slots.zip(answers).map(|(slot, answer)| slot.fill(answer)).collect(),
+        Err(error) => {
+            let failed = || Answer::Reply(Err(EvalError::Failed(error.to_string())));
+            slots.map(|slot| slot.fill(failed())).collect()
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use super::pack::{Fields, Job, Packed, TILE};
 use super::pages::Pages;
 use crate::batch::{Batch, LossRows};
 use crate::config::TransformerConfig;
-use crate::decoder::{Decoder, Logits, SessionId, Want};
+use crate::decoder::{Decoder, Logits, Room, SessionId, Want};
 use crate::error::NetError;
 
 /// Room and place of a decoder on a GPU.
@@ -277,6 +277,10 @@ fn rows_only(want: &Want) -> LossRows {
 impl Decoder for CudaDecoder {
     fn config(&self) -> &TransformerConfig {
         &self.net.config
+    }
+
+    fn room(&self) -> Room {
+        Room { tokens: self.net.fields.max_tokens, rows: self.net.fields.max_rows }
     }
 
     fn open(&mut self) -> Result<SessionId, NetError> {

@@ -12,10 +12,13 @@ use mavis_model::{
     evaluator::{Embedded, EmbeddedSettings},
 };
 use mavis_net::{Device, Precision};
-use std::{path::Path, sync::Arc};
+use std::{num::NonZeroUsize, path::Path, sync::Arc};
 
 /// Evaluations of a model that are remembered; one takes some ten kilobytes.
 const REMEMBERED: usize = 20_000;
+
+/// Requests of one pass on a GPU, where a pass of 256 costs little more than one of 64.
+const GPU_BATCH: usize = 256;
 
 /// Where the model comes from that is used when none is named.
 pub type DefaultModel = fn() -> Result<MavModel, String>;
@@ -31,6 +34,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) {
                 "numbers of the processor: bf16, exact (slower) or int8 (faster, slightly off) (default bf16)",
             ),
             Key::new("device", "cpu, cuda, or auto for a GPU where there is one (default cpu)"),
+            Key::new("threads", "processor threads of a pass (default all cores)"),
         ]
     };
     let mut keys = model_keys();
@@ -99,18 +103,26 @@ fn evaluator(
     let path = options.value::<String>("model")?;
     let precision = options.value::<Precision>("precision")?.unwrap_or_default();
     let device = options.value::<Device>("device")?.unwrap_or_default();
+    let threads = options.positive::<usize>("threads")?.and_then(NonZeroUsize::new);
     let name = path.clone().unwrap_or_else(|| "bundled model".to_owned());
     let load = || -> Result<Arc<dyn Evaluator>, String> {
         let model = match &path {
             Some(path) => MavModel::load(Path::new(path)).map_err(|error| error.to_string())?,
             None => default()?,
         };
-        let settings = EmbeddedSettings { world, name: name.clone(), ..EmbeddedSettings::default() };
-        let decoder = MavDecoder::open(&model, precision, device).map_err(|error| error.to_string())?;
-        let embedded = Embedded::start(decoder, settings).map_err(|error| error.to_string())?;
+        let on_gpu =
+            device.resolved().is_ok_and(|device| device == Device::Cuda) && precision != Precision::Int8;
+        let batch = if on_gpu { GPU_BATCH } else { EmbeddedSettings::default().batch };
+        let settings = EmbeddedSettings { world, batch, threads, name: name.clone() };
+        let open = || MavDecoder::open(&model, precision, device).map_err(|error| error.to_string());
+        let mut decoders = vec![open()?];
+        // The second packs and reads while the pass of the first runs. Without the memory for it there is one.
+        decoders.extend(on_gpu.then(open).and_then(Result::ok));
+        let embedded = Embedded::start(decoders, settings).map_err(|error| error.to_string())?;
         Ok(Arc::new(Cache::new(embedded, REMEMBERED)))
     };
+    let threads_name = threads.map_or_else(String::new, |threads| format!(" {threads} threads"));
     shared
-        .find_or_load(&format!("{name} {world} {precision} {device}"), load)
+        .find_or_load(&format!("{name} {world} {precision} {device}{threads_name}"), load)
         .map_err(|reason| BuildError::Unavailable { player: options.kind().to_owned(), reason })
 }
