@@ -5,7 +5,6 @@ use mavis_lang::{Example, ListSpan, moves, vocab::VALUES};
 use mavis_net::{Batch, LossRows};
 use mavis_value::{Bucket, N_BUCKETS};
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 
 /// Kinds of rows, for losses by kind.
 pub mod tag {
@@ -120,7 +119,7 @@ impl Packer {
         let Some(best_at) = example.best_at else { return self.push_chain(packed, example, annotated) };
         let base = packed.batch.len() as u32;
         self.push_tokens(packed, &example.tokens[..example.tokens.len() - 1], example.input_len);
-        self.push_text_rows(packed, example, base, &[best_at + 1..example.tokens.len()]);
+        self.push_text_rows(packed, example, base, best_at + 1..example.tokens.len());
         packed.n_examples += 1;
     }
 
@@ -128,7 +127,7 @@ impl Packer {
     fn push_trunk(&self, packed: &mut Packed, example: &Example, list: ListSpan) -> Vec<u16> {
         let base = packed.batch.len() as u32;
         self.push_tokens(packed, &example.tokens[..list.start], example.input_len);
-        self.push_text_rows(packed, example, base, &[example.input_len..list.start]);
+        self.push_text_rows(packed, example, base, example.input_len..list.start);
         let listed: Vec<u16> = (0..list.n_moves).map(|idx| example.tokens[list.move_at(idx)]).collect();
         let share = 1.0 / listed.len() as f32;
         let targets: Vec<(u32, f32)> = listed.iter().map(|&token| (u32::from(token), share)).collect();
@@ -146,7 +145,7 @@ impl Packer {
         self.push_tokens(packed, tokens, example.input_len);
         packed.n_examples += 1;
         let Some(list) = example.list.filter(|list| !list.is_terminal()) else {
-            return self.push_text_rows(packed, example, base, &[example.input_len..example.tokens.len()]);
+            return self.push_text_rows(packed, example, base, example.input_len..example.tokens.len());
         };
         let listed: Vec<u16> = (0..list.n_moves).map(|idx| example.tokens[list.move_at(idx)]).collect();
         let values = self.value_targets(&listed, annotated);
@@ -168,8 +167,8 @@ impl Packer {
             let target = u32::from(example.tokens[best_at]);
             packed.rows.push_hard(base + best_at as u32 - 1, self.loss.best, tag::BEST, target);
         }
-        let text = [example.input_len..list.start, list.end() + 1..example.tokens.len()];
-        self.push_text_rows(packed, example, base, &text);
+        let text = (example.input_len..list.start).chain(list.end() + 1..example.tokens.len());
+        self.push_text_rows(packed, example, base, text);
     }
 
     fn push_tokens(&self, packed: &mut Packed, tokens: &[u16], input_len: usize) {
@@ -177,11 +176,17 @@ impl Packer {
         packed.batch.push_prompted(&ids, if self.full_input { input_len } else { 0 });
     }
 
-    /// Rows that predict the tokens of these ranges, save the best action, which has its own; they share the weight of text.
-    fn push_text_rows(&self, packed: &mut Packed, example: &Example, base: u32, ranges: &[Range<usize>]) {
-        let targets = || ranges.iter().cloned().flatten().filter(|at| Some(*at) != example.best_at);
-        let weight = self.loss.text / targets().count().max(1) as f32;
-        for at in targets() {
+    /// Rows that predict the tokens at these places, save the best action, which has its own; they share the weight of text.
+    fn push_text_rows(
+        &self,
+        packed: &mut Packed,
+        example: &Example,
+        base: u32,
+        places: impl Iterator<Item = usize> + Clone,
+    ) {
+        let places = places.filter(|at| Some(*at) != example.best_at);
+        let weight = self.loss.text / places.clone().count().max(1) as f32;
+        for at in places {
             packed.rows.push_hard(base + at as u32 - 1, weight, tag::TEXT, u32::from(example.tokens[at]));
         }
     }
