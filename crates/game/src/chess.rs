@@ -6,6 +6,7 @@ mod key;
 mod mirror;
 mod notation;
 mod start;
+mod unmove;
 
 pub use mirror::Mirror;
 
@@ -203,6 +204,10 @@ impl Game for Chess {
 
     fn drawing(&self) -> String {
         notation::drawing(&self.position)
+    }
+
+    fn random_predecessor(&self, random: impl FnMut() -> u32) -> Option<(Self, Move)> {
+        self.unmoved(random)
     }
 
     // Codes would only be made to be read again.

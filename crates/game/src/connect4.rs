@@ -207,6 +207,25 @@ impl Game for Connect4 {
         if symmetry == 0 { mv } else { Move(WIDTH as u16 - 1 - mv.0) }
     }
 
+    fn random_predecessor(&self, mut random: impl FnMut() -> u32) -> Option<(Self, Move)> {
+        // The top stones of the player who has just moved.
+        let mut tops = (self.all & !((self.all & (BOARD ^ BOTTOM)) >> 1)) & (self.own ^ self.all);
+        while tops != 0 {
+            let mut left = tops;
+            for _ in 0..pick(random(), tops.count_ones() as usize) {
+                left &= left - 1;
+            }
+            let stone = left & left.wrapping_neg();
+            let before = Self { own: (self.own ^ self.all) & !stone, all: self.all & !stone };
+            // A game that had ended before goes no further, whoever had won it.
+            if !has_four(before.own) && before.outcome().is_none() {
+                return Some((before, Move((stone.trailing_zeros() / STRIDE) as u16)));
+            }
+            tops &= !stone;
+        }
+        None
+    }
+
     fn drawing(&self) -> String {
         let text = self.to_string();
         let board = text.split(' ').next().unwrap_or_default();

@@ -91,6 +91,16 @@ pub trait Game: Clone + Eq + fmt::Debug + fmt::Display + Send + Sync + 'static {
     /// The board as a person wants to see it in a terminal, several lines, newline at the end.
     fn drawing(&self) -> String;
 
+    /// A position and a legal move in it that leads here, drawn at random from what the rules allow; `None` where none is found.
+    ///
+    /// Playing the move gives the text of this position again, counters included. The previous position need not be reachable
+    /// from the start, and carries no history.
+    fn random_predecessor(&self, random: impl FnMut() -> u32) -> Option<(Self, Move)> {
+        // Games whose moves cannot be taken back say so by finding nothing.
+        drop(random);
+        None
+    }
+
     /// Plays random legal moves, one number of `random` each, until the game ends or `max_plies` are played.
     fn playout(&mut self, max_plies: u32, mut random: impl FnMut() -> u32) -> Option<Outcome> {
         for _ in 0..max_plies {

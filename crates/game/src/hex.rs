@@ -140,6 +140,40 @@ impl Hex {
         self.key ^= zobrist::SIDE;
     }
 
+    /// The position before a stone of `side`, who then has the move, was placed.
+    fn without(&self, side: Side, row: usize, column: usize) -> Self {
+        let mut before = *self;
+        before.stones[side.index()][row] &= !(1 << column);
+        before.n_stones[side.index()] -= 1;
+        before.key ^= zobrist::stone(side, row, column);
+        before.winner = self.winner.filter(|_| flood::joins(&before.stones[side.index()], self.size(), side));
+        before.pass_turn();
+        before
+    }
+
+    /// The position before the opening stone changed hands.
+    fn before_swap(&self) -> Option<(Self, Move)> {
+        let (row, column) = self.nth_stone(Side::Second, 0)?;
+        let mut before = Self::new(self.size, self.swap_rule);
+        before.place(Side::First, column, row);
+        before.pass_turn();
+        Some((before, Self::SWAP))
+    }
+
+    /// Row and column of a stone, counted from the top.
+    fn nth_stone(&self, side: Side, n: usize) -> Option<(usize, usize)> {
+        let mut left = n;
+        for (row, &cells) in self.stones(side).iter().enumerate() {
+            let n_cells = cells.count_ones() as usize;
+            if left < n_cells {
+                let cells = (0..left).fold(cells, |cells, _| cells & (cells - 1));
+                return Some((row, cells.trailing_zeros() as usize));
+            }
+            left -= n_cells;
+        }
+        None
+    }
+
     /// The opening stone changes hands, mirrored so that it is worth to the second player what it was to the first.
     fn swap(&mut self) {
         let Some(row) = self.stones[0].iter().position(|&cells| cells != 0) else { return };
@@ -283,6 +317,21 @@ impl Game for Hex {
             }
             _ => mv,
         }
+    }
+
+    fn random_predecessor(&self, mut random: impl FnMut() -> u32) -> Option<(Self, Move)> {
+        let mover = self.side.other();
+        if self.swap_rule && self.n_stones == [0, 1] && mover == Side::Second {
+            return self.before_swap();
+        }
+        let n_stones = usize::from(self.n_stones[mover.index()]);
+        let first = pick(random(), n_stones);
+        // Only a stone whose removal opens the winner's chain can have been the last.
+        (0..n_stones).find_map(|step| {
+            let (row, column) = self.nth_stone(mover, (first + step) % n_stones)?;
+            let before = self.without(mover, row, column);
+            before.winner.is_none().then(|| (before, self.placement(row, column)))
+        })
     }
 
     fn drawing(&self) -> String {

@@ -7,6 +7,8 @@ use crate::{EndReason, Game, Move, MoveError, Moves, Outcome, PositionError, Rul
 use std::{cmp::Ordering, fmt};
 
 const N_SQUARES: u32 = 64;
+/// Draws of the discs that a move turned, for each square it may have been played on.
+const UNFLIP_DRAWS: usize = 4;
 const CENTER: u64 = 0x0000_0018_1800_0000;
 
 /// An Othello position. The move code is `row * 8 + column` from a1 at the top left (text `d3`: column, then row),
@@ -260,6 +262,33 @@ impl Game for Othello {
             after.perft(depth - 1)
         };
         if moves.is_empty() { 1 } else { moves.into_iter().map(after).sum() }
+    }
+
+    fn random_predecessor(&self, mut random: impl FnMut() -> u32) -> Option<(Self, Move)> {
+        let passed = Self { own: self.opponent, opponent: self.own, side: self.side.other() };
+        if passed.is_legal(Self::PASS) && pick(random(), 8) == 0 {
+            return Some((passed, Self::PASS));
+        }
+        let mut discs = self.opponent & !CENTER;
+        while discs != 0 {
+            let left =
+                (0..pick(random(), discs.count_ones() as usize)).fold(discs, |left, _| left & (left - 1));
+            let square = left.trailing_zeros();
+            for _ in 0..UNFLIP_DRAWS {
+                let flipped = bits::random_unflips(self.opponent, square, &mut random);
+                let before = Self {
+                    own: self.opponent & !flipped & !(1 << square),
+                    opponent: self.own | flipped,
+                    side: self.side.other(),
+                };
+                // Discs left standing between this one and another of the mover would have been turned too.
+                if flipped != 0 && before.flips(square) == flipped {
+                    return Some((before, Move(square as u16)));
+                }
+            }
+            discs &= !(1 << square);
+        }
+        passed.is_legal(Self::PASS).then_some((passed, Self::PASS))
     }
 
     fn drawing(&self) -> String {

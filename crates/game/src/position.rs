@@ -168,6 +168,20 @@ impl Game for Position {
         for_game!(self, game => game.drawing())
     }
 
+    fn random_predecessor(&self, random: impl FnMut() -> u32) -> Option<(Self, Move)> {
+        match self {
+            Self::Chess(game) => game.random_predecessor(random).map(|(game, mv)| (Self::Chess(game), mv)),
+            Self::Connect4(game) => {
+                game.random_predecessor(random).map(|(game, mv)| (Self::Connect4(game), mv))
+            }
+            Self::Hex(game) => game.random_predecessor(random).map(|(game, mv)| (Self::Hex(game), mv)),
+            Self::Othello(game) => {
+                game.random_predecessor(random).map(|(game, mv)| (Self::Othello(game), mv))
+            }
+            Self::Togyz(game) => game.random_predecessor(random).map(|(game, mv)| (Self::Togyz(game), mv)),
+        }
+    }
+
     fn playout(&mut self, max_plies: u32, random: impl FnMut() -> u32) -> Option<Outcome> {
         for_game!(self, game => game.playout(max_plies, random))
     }

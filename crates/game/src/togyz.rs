@@ -5,6 +5,7 @@ use crate::{EndReason, Game, Move, MoveError, Moves, Outcome, PositionError, Rul
 use std::{cmp::Ordering, fmt, hash};
 
 mod text;
+mod unsow;
 
 const N_PITS: usize = 9;
 /// Both sides' pits in the order of sowing: the first player's 1 to 9, then the second's.
@@ -244,6 +245,10 @@ impl Game for Togyz {
             }
         };
         if self.is_legal(mv) { Ok(mv) } else { Err(MoveError::Illegal { text: text.to_owned() }) }
+    }
+
+    fn random_predecessor(&self, random: impl FnMut() -> u32) -> Option<(Self, Move)> {
+        unsow::predecessor(self, random)
     }
 
     fn drawing(&self) -> String {

@@ -1,5 +1,7 @@
 //! Which examples a batch holds: a pure function of seed and batch number.
 
+mod writer;
+
 use crate::{
     deck::Deck,
     ended::random_end,
@@ -7,23 +9,29 @@ use crate::{
     loader::Batches,
     pack::{LossSettings, Packed, Packer},
 };
-use mavis_data::{AnnotatedPosition, Annotations, RecordError};
-use mavis_game::{Game, Position};
-use mavis_lang::{Annotation, Commands, Example, ExampleBuilder, Given, Variety};
+use mavis_data::{Annotations, RecordError};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use writer::Writer;
 
 /// What examples look like; shares are chances from 0 to 1.
+///
+/// `plain`, `tracked` and `random_play` divide all examples; what they leave is text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ExampleSettings {
-    /// Share of plain stars: a state in, all moves as branches. The rest varies in every way the language allows.
+    /// Share of plain stars: a state in, all its moves as branches.
     pub plain: f32,
-    /// Of the rest, the share that is laid out as a star where it has a list of moves.
+    /// Share of tracked stars: the previous state and a move in, the new state as a chain, its moves as branches off the end
+    /// of the chain. The previous state is one that leads to the annotated position.
+    pub tracked: f32,
+    /// Share of examples about positions a few random moves away, whose values nobody knows: states, legal moves and ends.
+    pub random_play: f32,
+    /// Of the text, the share that is laid out as a star where it has a list of moves.
     pub star: f32,
-    /// Of the rest, the share that tracks a state after a random legal move.
+    /// Of the text, the share that begins with the previous state and a move.
     pub tracking: f32,
     /// Share of all examples that are about a position that is over: a model that searches without the
     /// rules has to see ends by itself, and annotated positions hardly ever are ends.
@@ -37,7 +45,37 @@ pub struct ExampleSettings {
 
 impl Default for ExampleSettings {
     fn default() -> Self {
-        Self { plain: 0.8, star: 0.3, tracking: 0.4, ended: 0.02, mirrored: 0.0, flipped: 0.0 }
+        Self {
+            plain: 0.45,
+            tracked: 0.22,
+            random_play: 0.05,
+            star: 0.1,
+            tracking: 0.5,
+            ended: 0.02,
+            mirrored: 0.0,
+            flipped: 0.0,
+        }
+    }
+}
+
+impl ExampleSettings {
+    /// Each kind of example alone, by name; the other settings stay.
+    #[must_use]
+    pub fn kinds(&self) -> [(&'static str, Self); 4] {
+        let alone =
+            |plain: f32, tracked: f32, random_play: f32| Self { plain, tracked, random_play, ..self.clone() };
+        [
+            ("plain", alone(1.0, 0.0, 0.0)),
+            ("tracked", alone(0.0, 1.0, 0.0)),
+            ("random play", alone(0.0, 0.0, 1.0)),
+            ("text", alone(0.0, 0.0, 0.0)),
+        ]
+    }
+
+    /// The share of text.
+    #[must_use]
+    pub fn text(&self) -> f32 {
+        1.0 - self.plain - self.tracked - self.random_play
     }
 }
 
@@ -97,6 +135,12 @@ impl Mixture {
         Some(Self { sets, deck, batch: settings.batch, examples: settings.examples, packer })
     }
 
+    /// The same positions with other examples about them.
+    #[must_use]
+    pub fn with_examples(&self, examples: ExampleSettings) -> Self {
+        Self { examples, ..self.clone() }
+    }
+
     /// Examples a batch holds when all fit.
     #[must_use]
     pub fn examples_per_batch(&self) -> usize {
@@ -108,66 +152,13 @@ impl Mixture {
     pub fn n_positions(&self) -> usize {
         self.deck.n_total()
     }
-
-    fn push(
-        &self,
-        packed: &mut Packed,
-        annotated: AnnotatedPosition,
-        builder: &mut ExampleBuilder,
-        example: &mut Example,
-        rng: &mut Xoshiro256PlusPlus,
-    ) {
-        let plain = rng.random::<f32>() < self.examples.plain;
-        let tracking = !plain && rng.random::<f32>() < self.examples.tracking;
-        let star = plain || rng.random::<f32>() < self.examples.star;
-        let rules = annotated.position.rules();
-        let mut annotated = annotated;
-        let mut previous = None;
-        let commands = if plain {
-            Commands::top_all(rules)
-        } else if tracking {
-            let before = track(&mut annotated, rng);
-            let over = annotated.moves.is_empty() && annotated.position.outcome().is_some();
-            let drawn = Variety { tracking: 1.0, ..Variety::default() }.draw(rules, 0, true, rng);
-            previous = before;
-            // The values after the random move are not known; its state is, and so is an end.
-            let top = drawn.top.filter(|_| over);
-            Commands { top, best: drawn.best && over, next: drawn.next.filter(|_| over), ..drawn }
-        } else {
-            Variety::default().draw(rules, annotated.moves.len(), false, rng)
-        };
-        let commands = if previous.is_none() && matches!(commands.given, Given::Previous { .. }) {
-            Commands::top_all(rules)
-        } else {
-            commands
-        };
-        let annotation = Annotation {
-            position: &annotated.position,
-            moves: &annotated.moves,
-            best: annotated.best,
-            previous: previous.as_ref().map(|(position, mv)| (position, *mv)),
-        };
-        if builder.build_into(&annotation, &commands, rng, example).is_err() {
-            return;
-        }
-        let len = if star { Packer::star_len(example) } else { example.tokens.len() };
-        if len > self.batch.sequence || packed.batch.len() + len > self.batch.tokens {
-            return;
-        }
-        if star {
-            self.packer.push_star(packed, example, &annotated);
-        } else {
-            self.packer.push_chain(packed, example, &annotated);
-        }
-    }
 }
 
 impl Batches for Mixture {
     fn fill(&self, number: u64, packed: &mut Packed) -> Result<(), RecordError> {
         packed.clear();
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.deck.batch_seed(number));
-        let mut builder = ExampleBuilder::default();
-        let mut example = Example::default();
+        let mut writer = Writer::new(&self.examples, &self.packer);
         for (set, record) in self.deck.batch(number) {
             let mut annotated = self.sets[set].get(record)?;
             // No draw where nothing depends on it, so that settings without these shares give the batches they always gave.
@@ -180,20 +171,9 @@ impl Batches for Mixture {
             if self.examples.flipped > 0.0 && rng.random::<f32>() < self.examples.flipped {
                 annotated = colors_exchanged(annotated);
             }
-            self.push(packed, annotated, &mut builder, &mut example, &mut rng);
+            writer.push(packed, annotated, &self.batch, &mut rng);
         }
         packed.finish();
         Ok(())
     }
-}
-
-/// Moves on by a random legal move; what was known of the moves is then no longer. Returns where it came from.
-fn track(annotated: &mut AnnotatedPosition, rng: &mut impl Rng) -> Option<(Position, mavis_game::Move)> {
-    let moves = &annotated.moves;
-    let (mv, _) = *moves.get(rng.random_range(0..moves.len().max(1)))?;
-    let before = annotated.position.clone();
-    annotated.position.play_unchecked(mv);
-    annotated.moves.clear();
-    annotated.best = None;
-    Some((before, mv))
 }

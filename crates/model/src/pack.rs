@@ -1,7 +1,7 @@
 //! From examples to batches: chain and star layouts, soft targets, weights.
 
 use mavis_data::AnnotatedPosition;
-use mavis_lang::{Example, moves, vocab::VALUES};
+use mavis_lang::{Example, ListSpan, moves, vocab::VALUES};
 use mavis_net::{Batch, LossRows};
 use mavis_value::{Bucket, N_BUCKETS};
 use serde::{Deserialize, Serialize};
@@ -88,30 +88,56 @@ impl Packer {
         })
     }
 
-    /// Appends an example with its listed moves as branches that see the prompt but not each other. What follows the
-    /// list in the example is left out; an example without a list of moves is laid out as a chain.
+    /// Appends an example with its listed moves as branches that see what stands before the list but not each other. The
+    /// trunk may be longer than the input: a tracked state is a chain between the two. What follows the list in the example is
+    /// left out; an example without a list of moves is laid out as a chain.
     pub fn push_star(&self, packed: &mut Packed, example: &Example, annotated: &AnnotatedPosition) {
         let Some(list) = example.list.filter(|list| !list.is_terminal()) else {
             return self.push_chain(packed, example, annotated);
         };
-        let base = packed.batch.len() as u32;
-        let trunk = &example.tokens[..list.start];
-        self.push_tokens(packed, trunk, example.input_len);
-        self.push_text_rows(packed, example, base, example.input_len..list.start);
-        let listed: Vec<u16> = (0..list.n_moves).map(|idx| example.tokens[list.move_at(idx)]).collect();
-        let share = 1.0 / listed.len() as f32;
-        let targets: Vec<(u32, f32)> = listed.iter().map(|&token| (u32::from(token), share)).collect();
-        packed.rows.push_soft(base + list.start as u32 - 1, self.loss.moves, tag::MOVE, &targets);
+        let listed = self.push_trunk(packed, example, list);
         let values = self.value_targets(&listed, annotated);
         for (&token, (weight, targets)) in listed.iter().zip(&values) {
             let row = packed.batch.len() as u32;
             packed.batch.push_branch(&[u32::from(token)], list.start, list.start, 0);
             packed.rows.push_soft(row, *weight, tag::VALUE, targets);
         }
+    }
+
+    /// Appends what stands before the list, and learns which moves may come first; the values are not known.
+    pub fn push_legal_moves(&self, packed: &mut Packed, example: &Example, annotated: &AnnotatedPosition) {
+        match example.list.filter(|list| !list.is_terminal()) {
+            None => self.push_chain(packed, example, annotated),
+            Some(list) => {
+                self.push_trunk(packed, example, list);
+            }
+        }
+    }
+
+    /// Appends the whole example and learns only what follows its best action: list and choice stand as given.
+    pub fn push_next_state(&self, packed: &mut Packed, example: &Example, annotated: &AnnotatedPosition) {
+        let Some(best_at) = example.best_at else { return self.push_chain(packed, example, annotated) };
+        let base = packed.batch.len() as u32;
+        self.push_tokens(packed, &example.tokens[..example.tokens.len() - 1], example.input_len);
+        self.push_text_rows(packed, example, base, best_at + 1..example.tokens.len());
         packed.n_examples += 1;
     }
 
-    /// Appends an example as the text reads; the next listed move is trained on all moves still to list.
+    /// The part of a star before its branches, with the loss of its text and of the first move; returns the listed moves.
+    fn push_trunk(&self, packed: &mut Packed, example: &Example, list: ListSpan) -> Vec<u16> {
+        let base = packed.batch.len() as u32;
+        self.push_tokens(packed, &example.tokens[..list.start], example.input_len);
+        self.push_text_rows(packed, example, base, example.input_len..list.start);
+        let listed: Vec<u16> = (0..list.n_moves).map(|idx| example.tokens[list.move_at(idx)]).collect();
+        let share = 1.0 / listed.len() as f32;
+        let targets: Vec<(u32, f32)> = listed.iter().map(|&token| (u32::from(token), share)).collect();
+        packed.rows.push_soft(base + list.start as u32 - 1, self.loss.moves, tag::MOVE, &targets);
+        packed.n_examples += 1;
+        listed
+    }
+
+    /// Appends an example as the text reads; the next listed move is trained on all moves still to list, and the end of the
+    /// list on there being none.
     pub fn push_chain(&self, packed: &mut Packed, example: &Example, annotated: &AnnotatedPosition) {
         let base = packed.batch.len() as u32;
         // The last token is never read: nothing follows it.
@@ -121,25 +147,28 @@ impl Packer {
         let Some(list) = example.list.filter(|list| !list.is_terminal()) else {
             return self.push_text_rows(packed, example, base, example.input_len..example.tokens.len());
         };
-        self.push_text_rows(packed, example, base, example.input_len..list.start);
         let listed: Vec<u16> = (0..list.n_moves).map(|idx| example.tokens[list.move_at(idx)]).collect();
         let values = self.value_targets(&listed, annotated);
+        // The end counts as one more entry: a list that goes on too long or not long enough is as wrong as a wrong move.
+        let weight = self.loss.moves / (list.n_moves + 1) as f32;
         let mut targets = Vec::new();
         for idx in 0..list.n_moves {
             let left = &listed[idx..];
             let share = 1.0 / left.len() as f32;
             targets.clear();
             targets.extend(left.iter().map(|&token| (u32::from(token), share)));
-            let weight = self.loss.moves / list.n_moves as f32;
             packed.rows.push_soft(base + list.move_at(idx) as u32 - 1, weight, tag::MOVE, &targets);
             let (weight, targets) = &values[idx];
             packed.rows.push_soft(base + list.value_at(idx) as u32 - 1, *weight, tag::VALUE, targets);
         }
+        let end = list.end();
+        packed.rows.push_hard(base + end as u32 - 1, weight, tag::MOVE, u32::from(example.tokens[end]));
         if let Some(best_at) = example.best_at {
             let target = u32::from(example.tokens[best_at]);
             packed.rows.push_hard(base + best_at as u32 - 1, self.loss.best, tag::BEST, target);
         }
-        self.push_text_rows(packed, example, base, list.end()..example.tokens.len());
+        let text = (example.input_len..list.start).chain(list.end() + 1..example.tokens.len());
+        self.push_text_rows(packed, example, base, text);
     }
 
     fn push_tokens(&self, packed: &mut Packed, tokens: &[u16], input_len: usize) {
@@ -147,20 +176,17 @@ impl Packer {
         packed.batch.push_prompted(&ids, if self.full_input { input_len } else { 0 });
     }
 
-    /// Rows that predict the tokens at `targets`, save the best action, which has its own.
+    /// Rows that predict the tokens at these places, save the best action, which has its own; they share the weight of text.
     fn push_text_rows(
         &self,
         packed: &mut Packed,
         example: &Example,
         base: u32,
-        targets: std::ops::Range<usize>,
+        places: impl Iterator<Item = usize> + Clone,
     ) {
-        let n_text = example.tokens.len()
-            - example.input_len
-            - example.list.map_or(0, |list| 2 * list.n_moves)
-            - usize::from(example.best_at.is_some());
-        let weight = self.loss.text / n_text.max(1) as f32;
-        for at in targets.filter(|at| Some(*at) != example.best_at) {
+        let places = places.filter(|at| Some(*at) != example.best_at);
+        let weight = self.loss.text / places.clone().count().max(1) as f32;
+        for at in places {
             packed.rows.push_hard(base + at as u32 - 1, weight, tag::TEXT, u32::from(example.tokens[at]));
         }
     }

@@ -63,7 +63,14 @@ fn train() -> MavModel {
     let settings = MixtureSettings {
         seed: 3,
         batch: BatchSettings { examples: 48, ..BatchSettings::default() },
-        examples: ExampleSettings { plain: 0.3, star: 0.1, tracking: 0.0, ..ExampleSettings::default() },
+        examples: ExampleSettings {
+            plain: 0.3,
+            tracked: 0.0,
+            random_play: 0.0,
+            star: 0.1,
+            tracking: 0.0,
+            ..ExampleSettings::default()
+        },
         ..MixtureSettings::default()
     };
     let mixture = Mixture::new(vec![(set, 1.0)], settings).unwrap();

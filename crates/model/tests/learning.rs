@@ -79,7 +79,13 @@ fn settings(steps: u64) -> TrainSettings {
     settings.run.schedule.warmup = 30;
     settings.run.optimizer.average_decay = 0.98;
     // Lists of moves only: in runs this short even a few positions that are over keep a network from learning full columns.
-    settings.examples = ExampleSettings { plain: 1.0, ended: 0.0, ..ExampleSettings::default() };
+    settings.examples = ExampleSettings {
+        plain: 1.0,
+        tracked: 0.0,
+        random_play: 0.0,
+        ended: 0.0,
+        ..ExampleSettings::default()
+    };
     settings
 }
 

@@ -11,16 +11,16 @@ use std::time::Instant;
 use mavis_net::cuda::available;
 use mavis_net::cuda::check::{
     self, Comparison, bench, chain_batch, compile, compile_conv, conv_against_cpu, conv_bench, conv_shapes,
-    decoder_against_cpu, encoder_against_cpu, evaluations, kernels, learning, predictor_batch, random_batch,
-    star_batch, update_against_cpu,
+    decoder_against_cpu, encoder_against_cpu, evaluations, kernels, learning, long_chains, predictor_batch,
+    random_batch, star_batch, tracked_batch, update_against_cpu,
 };
 use mavis_net::{
     Algorithm, Batch, ConvLayer, ConvLoss, ConvNetConfig, LossRows, NetError, NormKind, NormPlacement,
     OptimizerSettings, TransformerConfig, Variant,
 };
 
-const CHECKS: usize = 20;
-const BENCHES: usize = 12;
+const CHECKS: usize = 22;
+const BENCHES: usize = 14;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -200,6 +200,26 @@ fn checks(section: usize) -> Result<usize, NetError> {
         }
         14 => [Algorithm::AdamW, Algorithm::Muon].into_iter().map(follows).sum(),
         15..=18 => predictors(section - 15),
+        20 => {
+            // A trunk longer than its input, with branches off its end.
+            let mut bad = 0;
+            for config in &shapes[..3] {
+                let (batch, rows) = tracked_batch(1500, config.vocab, 6);
+                let title = format!("kernels: {}, tracked stars", describe(config));
+                bad += show(&title, &kernels(config, &batch, &rows)?);
+                let title = format!("step against CPU: {}, tracked stars", describe(config));
+                let optimizer = OptimizerSettings::default();
+                bad += show(&title, &update_against_cpu(config, &optimizer, &batch, &rows)?);
+            }
+            Ok(bad)
+        }
+        21 => {
+            // A few sequences of thousands of tokens, as traces have them.
+            let (batch, rows) = random_batch(9_000, 8_192, shapes[1].vocab, 21);
+            let title = format!("step against CPU: {}, 8,192 tokens", describe(&shapes[1]));
+            let optimizer = OptimizerSettings::default();
+            Ok(show(&title, &update_against_cpu(&shapes[1], &optimizer, &batch, &rows)?))
+        }
         _ => conv_shapes()
             .into_iter()
             .map(|(name, config, loss)| {
@@ -293,18 +313,26 @@ fn times(section: usize) -> Result<(), NetError> {
         return [64, 1024, 8192].into_iter().try_for_each(small_net);
     }
     let encoder = TransformerConfig { n_layers: 8, d_ff: 1024, ..encoders()[0].clone() };
-    let (size, kind) = if section == 10 { (0, 3) } else { (section / 3, section % 3) };
+    let (size, kind) = match section {
+        10 => (0, 3),
+        12 | 13 => (0, section - 8),
+        _ => (section / 3, section % 3),
+    };
     let (name, algorithm) = [
         ("star", Algorithm::AdamW),
         ("chain", Algorithm::AdamW),
         ("star", Algorithm::Muon),
         ("predictor (the decoder's PyTorch)", Algorithm::AdamW),
+        ("tracked star", Algorithm::Muon),
+        ("chain of 8,192 tokens", Algorithm::Muon),
     ][kind];
     let config = if section == 10 { &encoder } else { &sizes[size] };
     let batches: Vec<_> = (0..4)
         .map(|seed| match kind {
             1 => chain_batch(n, config.vocab, seed),
             3 => predictor_batch(config, n, seed),
+            4 => tracked_batch(n, config.vocab, seed),
+            5 => long_chains(n, 8_192, config.vocab, seed),
             _ => star_batch(n, config.vocab, seed),
         })
         .collect();

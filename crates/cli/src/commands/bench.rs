@@ -3,6 +3,7 @@
 mod data;
 mod gpu;
 mod league;
+mod loader;
 mod peer;
 mod usage;
 
@@ -34,6 +35,7 @@ enum What {
     Model(BenchModel),
     League(league::BenchLeague),
     Data(data::BenchData),
+    Loader(loader::BenchLoader),
 }
 
 /// Measures decoding: prompts, token by token, and all moves at once; on the processor exactly, in bf16 and in 8 bits.
@@ -96,6 +98,7 @@ impl Bench {
             What::Model(command) => command.run(),
             What::League(command) => command.run(),
             What::Data(command) => command.run(),
+            What::Loader(command) => command.run(),
         }
     }
 }

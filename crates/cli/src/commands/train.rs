@@ -19,6 +19,7 @@ use mavis_model::{
     train::{Event, Material, TrainSettings, train},
 };
 use run::Run;
+use std::path::Path;
 
 /// Trains a network.
 #[derive(Args)]
@@ -98,7 +99,13 @@ pub(super) fn lay_over(table: &mut toml::Table, line: &str) -> Result<(), BadInp
     Ok(())
 }
 
-fn material(settings: &TrainSettings) -> anyhow::Result<Material> {
+/// The settings of a run of the MAV model.
+pub(super) fn read_settings(config: &Path, overrides: &[String]) -> anyhow::Result<TrainSettings> {
+    run::read_settings(config, overrides, TrainSettings::from_table)
+}
+
+/// What a run learns from and is measured on.
+pub(super) fn material(settings: &TrainSettings) -> anyhow::Result<Material> {
     let rules = |game: &str| game.parse::<Rules>().or_bad_input();
     let validation: Vec<_> = (settings.validation.iter())
         .map(|set| Ok((set.path.as_path(), rules(&set.game)?)))

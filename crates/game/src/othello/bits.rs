@@ -2,6 +2,8 @@
 //!
 //! Bit `row * 8 + column` is a square, a1 (top left) bit 0 and h8 bit 63.
 
+use crate::game::pick;
+
 /// Every square but the columns a and h: discs there cannot be passed through sideways.
 const INNER_COLUMNS: u64 = 0x7E7E_7E7E_7E7E_7E7E;
 
@@ -47,6 +49,36 @@ pub(super) fn flips(own: u64, opponent: u64, square: u32) -> u64 {
         flipped |= (end << 1).wrapping_neg() & ray;
     }
     flipped
+}
+
+/// Discs that may have been turned when `square` was played, given the mover's discs `own` after it: in each direction any
+/// number of the discs next to it, so long as one more stands behind them.
+pub(super) fn random_unflips(own: u64, square: u32, mut random: impl FnMut() -> u32) -> u64 {
+    let [upward, downward] = &RAYS[square as usize & 63];
+    let mut unflipped = 0;
+    for (ray, is_upward) in
+        upward.iter().map(|&ray| (ray, true)).chain(downward.iter().map(|&ray| (ray, false)))
+    {
+        let mut left = ray;
+        let mut run = 0;
+        let mut n_run = 0;
+        while left != 0 {
+            let next = if is_upward { left & left.wrapping_neg() } else { 1 << (63 - left.leading_zeros()) };
+            if own & next == 0 {
+                break;
+            }
+            n_run += 1;
+            run |= next;
+            left &= !next;
+        }
+        // The nearest `n_turned` of the run.
+        for _ in pick(random(), n_run)..n_run {
+            let last = if is_upward { 1 << (63 - run.leading_zeros()) } else { run & run.wrapping_neg() };
+            run &= !last;
+        }
+        unflipped |= run;
+    }
+    unflipped
 }
 
 /// For each square the rays in the four directions of rising bits and the four of falling ones.

@@ -79,9 +79,23 @@ impl TrainSettings {
     ///
     /// # Errors
     /// When a key is unknown or a value is not of its kind.
-    pub fn from_table(table: toml::Table) -> Result<Self, toml::de::Error> {
+    pub fn from_table(mut table: toml::Table) -> Result<Self, toml::de::Error> {
+        keep_older_shares(&mut table);
         let preset = table.get("preset").cloned().map(Preset::deserialize).transpose()?;
         laid_over(&Self::of(preset.unwrap_or(Preset::Test)), table)
+    }
+}
+
+/// A file that divides its examples into plain stars and text alone, as files did before tracked stars, keeps its meaning: the
+/// shares it does not know are none.
+fn keep_older_shares(table: &mut toml::Table) {
+    let Some(examples) = table.get_mut("examples").and_then(toml::Value::as_table_mut) else { return };
+    if examples.contains_key("plain")
+        && !["tracked", "random_play"].iter().any(|key| examples.contains_key(*key))
+    {
+        for (key, share) in [("tracked", 0.0), ("random_play", 0.0), ("star", 0.3), ("tracking", 0.4)] {
+            examples.entry(key).or_insert(toml::Value::Float(share));
+        }
     }
 }
 
@@ -137,9 +151,13 @@ impl TrainSettings {
 impl TrainSettings {
     fn validate(&self) -> Result<(), SettingsError> {
         self.run.validate()?;
-        let ExampleSettings { plain, star, tracking, ended, mirrored, flipped } = self.examples;
+        let examples = &self.examples;
+        let ExampleSettings { plain, tracked, random_play, star, tracking, ended, mirrored, flipped } =
+            *examples;
         for (key, share) in [
             ("plain", plain),
+            ("tracked", tracked),
+            ("random_play", random_play),
             ("star", star),
             ("tracking", tracking),
             ("ended", ended),
@@ -147,6 +165,12 @@ impl TrainSettings {
             ("flipped", flipped),
         ] {
             within(&format!("examples.{key}"), share, 0.0, 1.0)?;
+        }
+        // Shares such as 0.7 and 0.3 need not sum to exactly 1.
+        if examples.text() < -1e-5 {
+            return Err(SettingsError(format!(
+                "examples.plain, examples.tracked and examples.random_play must sum to at most 1, not {plain} + {tracked} + {random_play}"
+            )));
         }
         let BatchSettings { examples, tokens, sequence } = self.batch;
         if examples == 0 {
@@ -188,6 +212,20 @@ mod tests {
     }
 
     #[test]
+    fn a_file_without_tracked_stars_keeps_its_meaning() {
+        let old = read("preset = '9m'\n[examples]\nplain = 0.85\nmirrored = 0.5").expect("settings").examples;
+        assert_eq!(
+            (old.plain, old.tracked, old.random_play, old.star, old.tracking),
+            (0.85, 0.0, 0.0, 0.3, 0.4)
+        );
+        assert_eq!((old.mirrored, old.flipped), (0.5, 0.5));
+        let new = read("[examples]\nplain = 0.5\ntracked = 0.2").expect("settings").examples;
+        assert_eq!((new.tracked, new.random_play), (0.2, ExampleSettings::default().random_play));
+        let silent = read("[examples]\nmirrored = 0.5").expect("settings").examples;
+        assert_eq!(silent, ExampleSettings { mirrored: 0.5, ..ExampleSettings::default() });
+    }
+
+    #[test]
     fn unknown_keys_and_presets_are_errors() {
         for text in ["presett = '9m'", "[optimizer]\nalgoritm = 'muon'", "preset = '10m'", "preset = 9"] {
             assert!(read(text).is_err(), "{text}");
@@ -203,6 +241,7 @@ mod tests {
             ("schedule.peak = inf", "schedule.peak"),
             ("optimizer.average_decay = 2.0", "optimizer.average_decay must be from 0 to 1, not 2"),
             ("examples.mirrored = 3.0", "examples.mirrored must be from 0 to 1, not 3"),
+            ("examples = { plain = 0.9, tracked = 0.2 }", "must sum to at most 1, not 0.9 + 0.2 + 0.05"),
             ("batch.examples = 0", "batch.examples"),
             ("batch.tokens = 10", "10 tokens, 512 for batch.sequence"),
             ("data = [{ path = 'x', game = 'chess', weight = -1.0 }]", "the weight of data"),

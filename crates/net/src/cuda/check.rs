@@ -19,7 +19,7 @@ use crate::config::{NormPlacement, TransformerConfig};
 use crate::error::NetError;
 use crate::layout::initial_parameters;
 
-pub use batches::{chain_batch, predictor_batch, random_batch, star_batch};
+pub use batches::{chain_batch, long_chains, predictor_batch, random_batch, star_batch, tracked_batch};
 pub use bench::{BenchReport, bench};
 pub use conv::{ConvBench, conv_against_cpu, conv_bench, conv_shapes};
 pub use decode::{decoder_against_cpu, encoder_against_cpu, evaluations};

@@ -16,6 +16,23 @@ use mavis_net::{TrainState, TransformerConfig, initial_parameters};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
+/// Reads a file of settings and lays the overrides over it; `read` refuses what it does not know.
+pub(super) fn read_settings<T>(
+    config: &Path,
+    overrides: &[String],
+    read: impl FnOnce(toml::Table) -> Result<T, toml::de::Error>,
+) -> anyhow::Result<T> {
+    let path = config.display();
+    let bad_file = |error: toml::de::Error| BadInput::new(format!("{path}: {}", error.message()));
+    let bad_text = |error, text: &str| BadInput::new(format!("{path}: {}", toml_fault(text, &error)));
+    let text = std::fs::read_to_string(config).with_context(|| path.to_string()).map_err(super::chain)?;
+    let mut table: toml::Table = text.parse().map_err(|error| bad_text(error, &text))?;
+    for line in overrides {
+        super::lay_over(&mut table, line)?;
+    }
+    Ok(read(table).map_err(bad_file)?)
+}
+
 /// Which run it is.
 #[derive(Args)]
 pub(super) struct Run {
@@ -42,16 +59,7 @@ impl Run {
         &self,
         read: impl FnOnce(toml::Table) -> Result<T, toml::de::Error>,
     ) -> anyhow::Result<T> {
-        let path = self.config.display();
-        let bad_file = |error: toml::de::Error| BadInput::new(format!("{path}: {}", error.message()));
-        let bad_text = |error, text: &str| BadInput::new(format!("{path}: {}", toml_fault(text, &error)));
-        let text =
-            std::fs::read_to_string(&self.config).with_context(|| path.to_string()).map_err(super::chain)?;
-        let mut table: toml::Table = text.parse().map_err(|error| bad_text(error, &text))?;
-        for line in &self.overrides {
-            super::lay_over(&mut table, line)?;
-        }
-        Ok(read(table).map_err(bad_file)?)
+        read_settings(&self.config, &self.overrides, read)
     }
 
     /// How long the run lasts.

@@ -45,6 +45,37 @@ pub fn star_batch(n_tokens: usize, vocab: usize, seed: u64) -> (Batch, LossRows)
     }
 }
 
+/// Sequences like those of tracked stars: an input of about 90 tokens seen in full, a chain of about 80 that follows it, and about
+/// 30 branches of one token off the end of the chain; loss on the chain, on its last token and on every branch. Each third
+/// input is causal, as in a model that can be exported. Sequences are added while they fit into `n_tokens`.
+pub fn tracked_batch(n_tokens: usize, vocab: usize, seed: u64) -> (Batch, LossRows) {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let (mut batch, mut rows) = (Batch::default(), LossRows::default());
+    for number in 0.. {
+        let (input, chain) = (random.random_range(70..=110usize), random.random_range(40..=120usize));
+        let (trunk, branches) = (input + chain, random.random_range(1..=45usize));
+        if batch.len() + trunk + branches > n_tokens {
+            break;
+        }
+        let start = batch.len();
+        let tokens = ids(&mut random, trunk, vocab);
+        batch.push_prompted(&tokens, if number % 3 == 2 { 0 } else { input });
+        for i in input - 1..trunk - 1 {
+            rows.push_hard((start + i) as u32, 1.0 / chain as f32, 2, tokens[i + 1]);
+        }
+        let moves = ids(&mut random, branches, vocab);
+        let share = 1.0 / branches as f32;
+        let targets: Vec<_> = moves.iter().map(|id| (*id, share)).collect();
+        rows.push_soft((start + trunk) as u32 - 1, 1.0, 0, &targets);
+        for id in moves {
+            batch.push_branch(&[id], trunk, trunk, 0);
+            let bucket = random.random_range(0..60) + vocab as u32 - 64;
+            rows.push_soft(batch.len() as u32 - 1, share, 1, &[(bucket, 0.4), (bucket + 1, 0.6)]);
+        }
+    }
+    (batch, rows)
+}
+
 /// Causal sequences like those of `chain` examples: a prompt of about 90 tokens, then about 90 with loss.
 pub fn chain_batch(n_tokens: usize, vocab: usize, seed: u64) -> (Batch, LossRows) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -61,6 +92,21 @@ pub fn chain_batch(n_tokens: usize, vocab: usize, seed: u64) -> (Batch, LossRows
             rows.push_hard((start + i) as u32, 1.0, 0, tokens[i + 1]);
         }
     }
+}
+
+/// Causal sequences of `len` tokens, as many as fit into `n_tokens`, with loss on every token: what long texts cost.
+pub fn long_chains(n_tokens: usize, len: usize, vocab: usize, seed: u64) -> (Batch, LossRows) {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let (mut batch, mut rows) = (Batch::default(), LossRows::default());
+    for _ in 0..n_tokens / len.max(1) {
+        let start = batch.len();
+        let tokens = ids(&mut random, len, vocab);
+        batch.push_causal(&tokens);
+        for i in 0..len - 1 {
+            rows.push_hard((start + i) as u32, 1.0, 0, tokens[i + 1]);
+        }
+    }
+    (batch, rows)
 }
 
 /// Sequences of 1 to `longest` tokens with masks of every kind, plain noise among them, and soft targets on about half the tokens.

@@ -1,0 +1,151 @@
+//! What batches hold: layouts of every kind of example, in every game.
+
+use mavis_data::{AnnotatedPosition, Annotations};
+use mavis_game::{Game, Position, Rules};
+use mavis_lang::{state, vocab, vocabulary};
+use mavis_model::{
+    loader::Batches,
+    mixture::{BatchSettings, ExampleSettings, Mixture, MixtureSettings},
+    pack::{Packed, tag},
+};
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::sync::Arc;
+
+/// Positions of random games with values that only serve to be told apart.
+fn annotated(rules: Rules, n: usize) -> Vec<AnnotatedPosition> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+    let mut records = Vec::new();
+    while records.len() < n {
+        let mut position = Position::start(rules);
+        position.playout(random.random_range(3..30), || random.random());
+        let moves: Vec<_> = position.legal_moves().into_iter().map(|mv| (mv, random.random())).collect();
+        if let Some(&(best, _)) = moves.first() {
+            records.push(AnnotatedPosition { position, moves, best: Some(best) });
+        }
+    }
+    records
+}
+
+fn mixture(rules: Rules, examples: ExampleSettings) -> Mixture {
+    let set: Arc<dyn Annotations> = Arc::new(annotated(rules, 200));
+    let batch = BatchSettings { examples: 100, tokens: 60_000, sequence: 2_048 };
+    let settings =
+        MixtureSettings { seed: 3, batch, examples, full_input: true, ..MixtureSettings::default() };
+    Mixture::new(vec![(set, 1.0)], settings).unwrap()
+}
+
+fn of_kind(rules: Rules, kind: &str) -> Packed {
+    let base = ExampleSettings { ended: 0.0, star: 0.0, ..ExampleSettings::default() };
+    let (_, examples) = base.kinds().into_iter().find(|(name, _)| *name == kind).unwrap();
+    let mut packed = Packed::default();
+    mixture(rules, examples).fill(7, &mut packed).unwrap();
+    assert_eq!(packed.n_examples, 100, "{rules} {kind}");
+    packed.batch.validate(2816, |_| 0).unwrap();
+    packed.rows.validate(packed.batch.len(), 2816).unwrap();
+    packed
+}
+
+const GAMES: [Rules; 6] = Rules::ALL;
+
+/// The tokens of a sequence before its first branch: branches share one position.
+fn trunk(packed: &Packed, sequence: usize) -> std::ops::Range<usize> {
+    let range = packed.batch.sequence(sequence);
+    let len = range.clone().zip(0..).take_while(|&(at, i)| packed.batch.positions[at] == i).count();
+    // The first branch stands where the next token of the trunk would.
+    let has_branches = range.len() > len || packed.batch.branch_start[range.start + len - 1] > 0;
+    range.start..range.start + len - usize::from(has_branches)
+}
+
+#[test]
+fn tracked_stars_hold_a_state_between_input_and_branches() {
+    for rules in GAMES {
+        let packed = of_kind(rules, "tracked");
+        let (mut n_tracked, mut n_text) = (0, 0);
+        for sequence in 0..packed.batch.n_sequences() {
+            let trunk = trunk(&packed, sequence);
+            let tokens: Vec<u16> =
+                packed.batch.tokens[trunk.clone()].iter().map(|&token| token as u16).collect();
+            let text = vocabulary().decode(&tokens).unwrap();
+            let input_end = trunk.start + packed.batch.prefix_end[trunk.start] as usize;
+            let is_tracked = text.contains("[%prev_");
+            n_tracked += usize::from(is_tracked);
+            // Every token of the chain is learned, and every branch sees all of the trunk.
+            let rows: Vec<usize> = (0..packed.rows.len())
+                .filter(|&row| trunk.contains(&(packed.rows.rows[row] as usize)))
+                .collect();
+            let text_rows = rows.iter().filter(|&&row| packed.rows.tags[row] == tag::TEXT).count();
+            assert_eq!(text_rows, trunk.end - input_end, "{text}");
+            n_text += text_rows;
+            for at in trunk.end..packed.batch.sequence(sequence).end {
+                assert_eq!(packed.batch.prefix_end[at] as usize, trunk.len(), "{text}");
+            }
+            if let Some(at) = text.rfind("[%state ").filter(|_| is_tracked && !text.contains("FEN")) {
+                check_follows(rules, &text, at);
+            }
+        }
+        assert!(n_tracked >= 95, "{rules}: {n_tracked}");
+        assert!(n_text > 95 * state::state_len(rules) / 2, "{rules}: {n_text}");
+    }
+}
+
+/// The state at `at` of a text is the one after the previous action in the previous state.
+fn check_follows(rules: Rules, text: &str, at: usize) {
+    let line = |open: &str, from: usize| {
+        let start = text[from..].find(open).unwrap() + from + open.len();
+        let end = text[start..].find("]\n").unwrap() + start;
+        vocabulary().encode(&text[start..end]).unwrap()
+    };
+    let before = state::read_state(rules, &line("[%prev_state", 0)).unwrap();
+    let mv = mavis_lang::moves::move_of(rules, line("[%prev_action", 0)[0]).unwrap();
+    let mut after = before.clone();
+    after.play(mv).unwrap();
+    let tracked = state::read_state(rules, &line("[%state", at)).unwrap();
+    assert!(state::same_state(&after, &tracked), "{text}");
+}
+
+#[test]
+fn text_learns_every_token_it_writes() {
+    for rules in GAMES {
+        let packed = of_kind(rules, "text");
+        let mut n_best = 0;
+        for sequence in 0..packed.batch.n_sequences() {
+            let range = packed.batch.sequence(sequence);
+            let input_len = packed.batch.prefix_end[range.start] as usize;
+            let rows = packed.rows.rows.iter().filter(|&&row| range.contains(&(row as usize))).count();
+            assert_eq!(rows, range.len() - input_len + 1);
+            n_best +=
+                packed.batch.tokens[range].iter().filter(|&&t| t == u32::from(vocab::BEST_ACTION)).count();
+        }
+        assert!((40..80).contains(&n_best), "{rules}: {n_best}");
+        let weight = |kind: u8| -> f32 {
+            let rows = (0..packed.rows.len()).filter(|&row| packed.rows.tags[row] == kind);
+            rows.map(|row| packed.rows.weights[row]).sum()
+        };
+        for kind in [tag::MOVE, tag::VALUE, tag::TEXT] {
+            assert!((weight(kind) - 100.0).abs() < 0.5, "{rules} {kind}: {}", weight(kind));
+        }
+    }
+}
+
+#[test]
+fn random_play_learns_rules_and_no_values() {
+    for rules in GAMES {
+        let packed = of_kind(rules, "random play");
+        let n = |kind: u8| packed.rows.tags.iter().filter(|&&tag| tag == kind).count();
+        assert_eq!((n(tag::VALUE), n(tag::BEST)), (0, 0), "{rules}");
+        assert!(n(tag::MOVE) > 30 && n(tag::TEXT) > 1_000, "{rules}: {} {}", n(tag::MOVE), n(tag::TEXT));
+    }
+}
+
+#[test]
+fn the_same_number_gives_the_same_batch() {
+    let mixture = mixture(Rules::Chess, ExampleSettings::default());
+    let fill = |number| {
+        let mut packed = Packed::default();
+        mixture.fill(number, &mut packed).unwrap();
+        (packed.batch, packed.rows)
+    };
+    assert_eq!(fill(11), fill(11));
+    assert_ne!(fill(11).0, fill(12).0);
+}
