@@ -12,6 +12,7 @@ mod mpc;
 mod perft;
 mod play;
 mod probs;
+mod serve;
 mod show;
 mod solve;
 mod train;
@@ -30,6 +31,7 @@ pub(crate) enum Command {
     Data(data::Data),
     Perft(perft::Perft),
     Show(show::Show),
+    Serve(serve::Serve),
     Play(play::Play),
     Solve(solve::Solve),
     Lang(lang::Lang),
@@ -57,6 +59,7 @@ impl Command {
             Self::Data(command) => command.run(),
             Self::Perft(command) => command.run(),
             Self::Show(command) => command.run(),
+            Self::Serve(command) => command.run(),
             Self::Play(command) => command.run(),
             Self::Solve(command) => command.run(),
             Self::Lang(command) => command.run(),

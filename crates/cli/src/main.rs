@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 /// Plans in board games with language models.
 ///
-/// Without a command it plays a game in the terminal against the strongest player there is.
+/// Without a command it serves the page at a terminal, and lets the model play one game against itself elsewhere.
 #[derive(Parser)]
 #[command(name = "mavis", version, arg_required_else_help = false)]
 struct Arguments {

@@ -75,6 +75,12 @@ impl Chess {
         self.position.castles().mode()
     }
 
+    /// Whether the king of the side to move is attacked.
+    #[must_use]
+    pub fn is_check(&self) -> bool {
+        self.position.is_check()
+    }
+
     /// How often the position has occurred since the last irreversible move, now included.
     #[must_use]
     pub fn repetitions(&self) -> u32 {

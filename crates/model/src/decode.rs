@@ -7,10 +7,12 @@ mod best;
 mod draft;
 mod fan;
 mod greedy;
+mod text;
 
 pub use draft::{Drafting, draft_state};
 pub use fan::FanOutAnswer;
 pub use greedy::{Decoded, GreedySettings};
+pub use text::{TextSettings, WrittenToken};
 
 use crate::{MavModel, ModelError};
 use mavis_lang::{Request, Token};

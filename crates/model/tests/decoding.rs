@@ -7,5 +7,7 @@ mod drafts;
 mod evaluator;
 #[path = "decoding/lists.rs"]
 mod lists;
+#[path = "decoding/text.rs"]
+mod text;
 #[path = "decoding/trained.rs"]
 mod trained;

@@ -1,6 +1,6 @@
-//! `mavis play`: one game between two players; also the job of `mavis` alone.
+//! `mavis play`: one game between two players; also what `mavis` alone does without a terminal.
 
-use super::{answer, answer_json};
+use super::{answer, answer_json, serve::Serve};
 use crate::{
     input::{BadInput, OrBadInput, Place, move_time},
     registry,
@@ -9,7 +9,7 @@ use clap::Args;
 use mavis_game::{Game, Position};
 use mavis_play::{GameRecord, MoveRecord, PlayerSpec, Referee, TimeControl, referee::Observer};
 use serde::Serialize;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 /// Plays one game between two players.
 ///
@@ -155,27 +155,20 @@ impl Played {
     }
 }
 
-/// The strongest player there is for a chess game on a processor at a pace a person enjoys.
-const STRONGEST: &str = "mav-mcts:sims=100,batch=8";
-
-/// What `mavis` does without a command: a game against the bundled model, or of the model against itself when nobody is at a terminal.
+/// What `mavis` does without a command: it serves the page, or, when nobody is at a terminal, lets the model play one game
+/// against itself.
 pub(crate) fn main_job() -> anyhow::Result<()> {
-    let person = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    if person {
-        writeln!(
-            std::io::stderr(),
-            "Chess against the bundled model with search ({STRONGEST}). You are White; a move is e4, Nf3 or e2e4.\n\
-             Other games and players: mavis play --help"
-        )?;
+    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
+        return Serve::usual().run();
     }
     Play {
         place: Place { game: "chess".to_owned(), position: None },
-        first: if person { "human".to_owned() } else { "mav".to_owned() },
-        second: if person { STRONGEST.to_owned() } else { "mav".to_owned() },
+        first: "mav".to_owned(),
+        second: "mav".to_owned(),
         seed: 0,
         clock: None,
         movetime: None,
-        max_plies: (!person).then_some(120),
+        max_plies: Some(120),
         no_claims: false,
         quiet: false,
         json: false,

@@ -1,0 +1,190 @@
+//! Which players a client may name.
+//!
+//! A player line can start a program (`uci:PROGRAM`), read a file (`mav:model=PATH`) or call another server
+//! (`openai:ADDRESS`). A client gets none of these unless the command line allowed that very line.
+
+use crate::ApiError;
+use mavis_game::Rules;
+use mavis_play::PlayerSpec;
+
+/// Kinds that use nothing but the processor.
+const FREE: [&str; 6] = ["random", "lookahead", "mcts", "mav", "mav-mcts", "scripted-mcts"];
+/// Kinds that are free except in chess, where they start an engine.
+const ORACLES: [&str; 2] = ["oracle", "oracle-mcts"];
+/// Kinds made of other players, with the keys that name them.
+const COMPOSED: [(&str, &[&str]); 3] =
+    [("mpc", &["evaluator", "opponent"]), ("fresh", &["argument"]), ("predicted", &["argument"])];
+/// Options of free kinds that name a file, a device, or a share of the machine.
+const RESERVED: [&str; 7] = ["model", "device", "threads", "hash", "args", "ca", "argument"];
+/// Options that a client may change on a player that was allowed by its line.
+const EFFORT: [&str; 9] =
+    ["nodes", "depth", "movetime", "skill", "elo", "sims", "temperature", "jitter", "policy"];
+/// No player line is longer.
+const LONGEST_LINE: usize = 500;
+
+/// The players a client may name: those that use only the processor, and those the command line allowed.
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    allowed: Vec<PlayerSpec>,
+}
+
+impl Policy {
+    /// The default policy and these players besides.
+    #[must_use]
+    pub fn new(allowed: Vec<PlayerSpec>) -> Self {
+        Self { allowed }
+    }
+
+    /// Reads a player line and refuses what is not allowed.
+    pub(crate) fn read(&self, line: &str, rules: Rules) -> Result<PlayerSpec, ApiError> {
+        if line.len() > LONGEST_LINE {
+            return Err(ApiError::bad(format!(
+                "a player line of {} bytes; at most {LONGEST_LINE}",
+                line.len()
+            )));
+        }
+        let spec: PlayerSpec = line.parse().map_err(ApiError::bad)?;
+        self.check(&spec, rules)?;
+        Ok(spec)
+    }
+
+    /// Whether a line may be named in a game.
+    pub(crate) fn permits(&self, line: &str, rules: Rules) -> bool {
+        self.read(line, rules).is_ok()
+    }
+
+    /// Whether a kind may be named at all.
+    pub(crate) fn offers(&self, kind: &str) -> bool {
+        FREE.contains(&kind)
+            || ORACLES.contains(&kind)
+            || COMPOSED.iter().any(|(name, _)| *name == kind)
+            || self.allowed.iter().any(|allowed| allowed.kind == kind)
+    }
+
+    fn check(&self, spec: &PlayerSpec, rules: Rules) -> Result<(), ApiError> {
+        if self.allowed.iter().any(|allowed| covers(allowed, spec)) {
+            return Ok(());
+        }
+        let kind = spec.kind.as_str();
+        let refused = |what: &str| {
+            ApiError::NotAllowed(format!(
+                "player '{spec}' {what}; start the server with --allow '{spec}' to permit it"
+            ))
+        };
+        if let Some((_, parts)) = COMPOSED.iter().find(|(name, _)| *name == kind) {
+            return self.check_parts(spec, parts, rules);
+        }
+        let is_chess = matches!(rules, Rules::Chess | Rules::Chess960);
+        if ORACLES.contains(&kind) && is_chess {
+            let stockfish = |allowed: &PlayerSpec| {
+                allowed.kind == "uci" && allowed.argument.as_deref().is_none_or(|name| name == "stockfish")
+            };
+            if !self.allowed.iter().any(stockfish) || spec.argument.is_some() {
+                return Err(refused("starts a program"));
+            }
+        } else if !FREE.contains(&kind) && !ORACLES.contains(&kind) {
+            return Err(match kind {
+                "human" => ApiError::bad("a person plays on the page, not through a player line"),
+                "uci" | "htp" | "gtp" => refused("starts a program"),
+                "openai" | "openai-mcts" => refused("calls another server"),
+                "predictor" | "probs" => refused("reads a file"),
+                // Unknown kinds are refused by the registry, with a better word.
+                _ => return Ok(()),
+            });
+        }
+        let reserved = spec.options.keys().find(|key| RESERVED.contains(&key.as_str()));
+        match reserved {
+            Some(key) => Err(refused(&format!("sets '{key}'"))),
+            None if spec.argument.is_some() && kind != "lookahead" => Err(refused("names a program or file")),
+            None => Ok(()),
+        }
+    }
+
+    fn check_parts(&self, spec: &PlayerSpec, parts: &[&str], rules: Rules) -> Result<(), ApiError> {
+        for &key in parts {
+            let line = if key == "argument" { spec.argument.as_ref() } else { spec.options.get(key) };
+            if let Some(line) = line {
+                self.read(line, rules)?;
+            }
+        }
+        match spec.options.contains_key("threads") {
+            true => {
+                Err(ApiError::NotAllowed(format!("player '{spec}' sets 'threads', which is the server's")))
+            }
+            false => Ok(()),
+        }
+    }
+}
+
+/// Whether an allowed player covers another: the same program, and at most another effort.
+fn covers(allowed: &PlayerSpec, spec: &PlayerSpec) -> bool {
+    let same = |(key, value): (&String, &String)| {
+        EFFORT.contains(&key.as_str()) || allowed.options.get(key) == Some(value)
+    };
+    allowed.kind == spec.kind && allowed.argument == spec.argument && spec.options.iter().all(same)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is the failure a test wants to show")]
+mod tests {
+    use super::*;
+
+    fn check(allowed: &[&str], line: &str, rules: Rules, expected: bool) {
+        let policy = Policy::new(allowed.iter().map(|line| line.parse().unwrap()).collect());
+        assert_eq!(policy.permits(line, rules), expected, "{line} with {allowed:?}");
+    }
+
+    #[test]
+    fn programs_files_and_servers_need_permission() {
+        for line in [
+            "uci:stockfish",
+            "uci:/bin/sh,args=-c id",
+            "gtp:sh",
+            "htp:sh",
+            "openai:http://10.0.0.1:80",
+            "openai-mcts:http://[::1]:80",
+            "mav:model=/etc/passwd",
+            "mav-mcts:model=x,sims=3",
+            "mav:device=cuda",
+            "predictor:x",
+            "probs:/etc/shadow",
+            "oracle:sh",
+            "oracle",
+            "oracle-mcts:sims=3",
+            "mpc:evaluator={uci:sh}",
+            "mpc:evaluator=mav,opponent={fresh:{uci:sh}}",
+            "fresh:{gtp:sh}",
+            "predicted:{mav:model=x}",
+            "mpc:evaluator=mav,threads=200",
+            "human",
+        ] {
+            check(&[], line, Rules::Chess, false);
+        }
+    }
+
+    #[test]
+    fn the_processor_is_free_and_allowed_lines_may_change_their_effort() {
+        for line in [
+            "random",
+            "lookahead:2",
+            "mcts:sims=10",
+            "mav:temperature=0.1",
+            "mav-mcts:sims=10,batch=4",
+            "mpc:evaluator=mav",
+        ] {
+            check(&[], line, Rules::Chess, true);
+        }
+        check(&[], "oracle", Rules::Connect4, true);
+        check(&["uci:stockfish"], "uci:stockfish,skill=3,nodes=10", Rules::Chess, true);
+        check(&["uci:stockfish"], "uci:stockfish,SyzygyPath=/tmp", Rules::Chess, false);
+        check(&["uci:stockfish"], "uci:sh", Rules::Chess, false);
+        check(&["uci:stockfish"], "mpc:evaluator={uci:stockfish,nodes=10}", Rules::Chess, true);
+        check(&["uci:stockfish"], "oracle:nodes=100", Rules::Chess, true);
+        check(
+            &["mav:model=a.safetensors"],
+            "mav:model=a.safetensors,temperature=1",
+            Rules::Hex { size: 7, swap: false },
+            true,
+        );
+    }
+}
