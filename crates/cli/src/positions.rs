@@ -5,8 +5,7 @@ use crate::input::BadInput;
 use mavis_data::import::Source;
 use mavis_data::table::table_kind;
 use mavis_data::wire::{AnnotationRow, HasPlace, PositionRow};
-use mavis_data::{TableError, TableReader};
-use mavis_league::metrics::{Puzzle, read_puzzles};
+use mavis_data::{Puzzle, TableError, TableReader, read_puzzles};
 use std::io::BufRead;
 use std::path::Path;
 
@@ -17,18 +16,11 @@ pub(crate) fn is_puzzles(path: &Path) -> bool {
 
 /// The puzzles of a file, or its first ones.
 pub(crate) fn puzzles(path: &Path, limit: Option<usize>) -> Result<Vec<Puzzle>, BadInput> {
-    let name = path.display();
-    let unreadable = |error: std::io::Error| BadInput::new(format!("cannot read {name}: {error}"));
     // Lichess' file has millions of lines; those beyond the limit are never read.
-    let n_lines = limit.map_or(usize::MAX, |limit| limit.saturating_add(1));
-    let mut text = String::new();
-    for line in Source::open(path).map_err(unreadable)?.lines().take(n_lines) {
-        text.push_str(&line.map_err(unreadable)?);
-        text.push('\n');
-    }
-    let list = read_puzzles(&text).map_err(|error| BadInput::new(format!("{name}: {error}")))?;
+    let list = read_puzzles(path, limit.unwrap_or(usize::MAX))
+        .map_err(|error| BadInput::new(format!("{:#}", anyhow::Error::from(error))))?;
     if list.is_empty() {
-        return Err(BadInput::new(format!("{name} holds no puzzle")));
+        return Err(BadInput::new(format!("{} holds no puzzle", path.display())));
     }
     Ok(list)
 }

@@ -56,7 +56,7 @@ pub use annotations::{AnnotatedPosition, Annotations, Concatenated, RecordError}
 pub use fen_values::{FenValues, FenValuesError};
 pub use identity::PositionReader;
 pub use ood::{odd_position, out_of_distribution};
-pub use puzzles::{Puzzle, PuzzleError, read_puzzles};
+pub use puzzles::{Puzzle, PuzzleError, parse_puzzles, read_puzzles};
 pub use selfplay::{SelfplaySettings, Selfplayed, default_epsilon, selfplay};
 pub use table::{TableError, TableReader, TableWriter};
 pub use unique::{Kept, Split, SplitTo, sample, split, unique};

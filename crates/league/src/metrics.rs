@@ -1,6 +1,6 @@
 //! Metrics of papers 001 and 002, each with a 95 % interval, over all samples and by band.
 //!
-//! Everything here is a pure function of answers: a player, a model or a file gives them, and the same functions turn
+//! What each of them counts is defined once, in [`mavis_value::metrics`]. Everything here is a pure function of answers: a player, a model or a file gives them, and the same functions turn
 //! them into [`Metric`]s that print as a table or as JSON. What needs a [`mavis_play::Player`] takes one.
 
 mod actions;
@@ -13,11 +13,12 @@ mod seen;
 mod solver;
 mod table;
 
-pub use actions::{ActionSample, actions};
+pub use actions::actions;
 pub use band::Bands;
 pub use calibration::{Calibrated, ReliabilityBin, calibration, reliability};
 pub use legality::{LegalitySample, legality};
-pub use puzzles::{Puzzle, PuzzleError, PuzzleResult, puzzles, read_puzzles, solve_puzzle};
+pub use mavis_value::metrics::{ActionSample, PuzzleResult};
+pub use puzzles::{puzzles, solve_puzzle};
 pub use scoring::{ScoringSample, scoring};
 pub use seen::{SeenSample, positions_seen, seen};
 pub use solver::{SolverSample, solver, solver_sample};

@@ -16,7 +16,7 @@ use crate::{
     mixture::Mixture,
     pack::{Packed, tag},
     predictor::PredictorQuality,
-    validation::{self, Quality},
+    validation::{self, PuzzleShares, Quality},
 };
 use mavis_data::{Annotations, Puzzle};
 use mavis_net::{Batch, Logits, NetError, StepReport, StepSettings, Trainer, Want, Weights};
@@ -104,8 +104,8 @@ pub struct Measurement {
     /// Quality of a predictor by set.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub predictions: BTreeMap<String, PredictorQuality>,
-    /// Share of puzzles solved whole, and of first moves found.
-    pub puzzles: Option<(f64, f64)>,
+    /// Shares of puzzles.
+    pub puzzles: Option<PuzzleShares>,
 }
 
 /// Who keeps log lines and checkpoints, and may end the run.

@@ -1,9 +1,12 @@
 //! How good a network is on positions it never saw.
 
 use crate::{ModelError, ended::random_end, fan_out};
-use mavis_data::{Annotations, Puzzle};
+use mavis_data::{AnnotatedPosition, Annotations, Puzzle};
 use mavis_game::{Move, Position};
-use mavis_value::{Scoring, best_of};
+use mavis_value::{
+    Scoring, best_of,
+    metrics::{ActionSample, PuzzleResult},
+};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
@@ -22,14 +25,18 @@ pub struct Quality {
     pub f1: f64,
     /// Share of positions where the set is exactly right.
     pub whole_sets: f64,
-    /// Share of positions where the legal move of best mean value is one of the oracle's best.
+    /// Share of positions where the legal move of best mean value is the oracle's own choice (paper 002).
+    pub action_accuracy: f64,
+    /// Share of positions where no move has a higher annotated value than the legal move of best mean value.
     pub best_by_mean: f64,
-    /// The same by the mode of the value.
+    /// The same by the mode of the value, the first of equals.
     pub best_by_max: f64,
     /// Win probability lost by the move of best mean value, on average.
     pub regret: f64,
-    /// Absolute error of the mean value over all legal moves.
+    /// Absolute error of the mean value over the legal moves of a position, averaged over positions.
     pub value_error: f64,
+    /// The same averaged over all legal moves of all positions.
+    pub value_error_by_move: f64,
     /// Share of the positions that the model calls over though they are not.
     pub false_ends: f64,
     /// Share of positions after the end of a game that the model calls over; `None` where the set has no end at hand.
@@ -46,10 +53,12 @@ struct Tally {
     listed: usize,
     legal: usize,
     whole: usize,
+    exact: usize,
     by_mean: usize,
     by_max: usize,
     regret: f64,
     error: f64,
+    error_by_move: f64,
     false_ends: usize,
     n_positions: usize,
 }
@@ -78,7 +87,7 @@ pub fn quality(
         let asked: Vec<(&Position, &[Move])> =
             records.iter().zip(&moves).map(|(record, moves)| (&record.position, moves.as_slice())).collect();
         for (record, answer) in records.iter().zip(fan_out::with_known_moves(network, full_input, &asked)?) {
-            tally.add(&record.moves, &answer);
+            tally.add(record, &answer);
         }
     }
     Ok(Quality { ends: ends(network, full_input, set, max_tokens)?, ..tally.quality() })
@@ -127,7 +136,8 @@ fn passes(sizes: &[usize], most: usize) -> Vec<std::ops::Range<usize>> {
 }
 
 impl Tally {
-    fn add(&mut self, truth: &[(Move, f32)], answer: &fan_out::FanOut) {
+    fn add(&mut self, record: &AnnotatedPosition, answer: &fan_out::FanOut) {
+        let truth = &record.moves;
         let set = answer.legal_set();
         let hits = set.iter().filter(|mv| truth.iter().any(|(known, _)| known == *mv)).count();
         self.listed_legal += hits;
@@ -136,24 +146,18 @@ impl Tally {
         self.whole += usize::from(hits == set.len() && hits == truth.len());
         self.n_positions += 1;
         self.false_ends += usize::from(answer.is_over());
-        let best = truth.iter().map(|(_, value)| *value).fold(0.0, f32::max);
-        let chosen = |scoring: Scoring| {
-            let values = answer.values.iter().map(|(_, values)| values.win_probability(scoring));
-            let choice = values
-                .enumerate()
-                .fold((0, f32::MIN), |top, (idx, value)| if value > top.1 { (idx, value) } else { top });
-            truth[choice.0].1
+        let sample = |scoring: Scoring| {
+            let values: Vec<f32> =
+                answer.values.iter().map(|(_, values)| values.win_probability(scoring)).collect();
+            action_sample(record, &values, true)
         };
-        let (mean, max) = (chosen(Scoring::Mean), chosen(Scoring::Max));
-        self.by_mean += usize::from(mean >= best - 1e-6);
-        self.by_max += usize::from(max >= best - 1e-6);
-        self.regret += f64::from(best - mean);
-        self.error += answer
-            .values
-            .iter()
-            .zip(truth)
-            .map(|((_, values), (_, value))| f64::from((values.mean() - value).abs()))
-            .sum::<f64>();
+        let (mean, max) = (sample(Scoring::Mean), sample(Scoring::Max));
+        self.exact += usize::from(mean.is_oracle_move() == Some(true));
+        self.by_mean += usize::from(mean.is_co_best());
+        self.by_max += usize::from(max.is_co_best());
+        self.regret += mean.regret().unwrap_or(0.0);
+        self.error += mean.value_error().unwrap_or(0.0);
+        self.error_by_move += mean.value_errors().iter().sum::<f64>();
     }
 
     fn quality(&self) -> Quality {
@@ -167,17 +171,53 @@ impl Tally {
             recall,
             f1: 2.0 * precision * recall / (precision + recall).max(f64::MIN_POSITIVE),
             whole_sets: share(self.whole, self.n_positions),
+            action_accuracy: share(self.exact, self.n_positions),
             best_by_mean: share(self.by_mean, self.n_positions),
             best_by_max: share(self.by_max, self.n_positions),
             regret: self.regret / n,
-            value_error: self.error / self.legal.max(1) as f64,
+            value_error: self.error / n,
+            value_error_by_move: self.error_by_move / self.legal.max(1) as f64,
             false_ends: share(self.false_ends, self.n_positions),
             ends: None,
         }
     }
 }
 
-/// The share of puzzles whose every move is found by best mean value among the legal moves, and of first moves found.
+/// What one position is measured by: scores of its annotated moves, in their order, choose the first of the highest. Where
+/// they are values they are compared with the annotated ones too.
+pub(crate) fn action_sample(record: &AnnotatedPosition, scores: &[f32], are_values: bool) -> ActionSample {
+    let scored: Vec<(Move, f64)> =
+        record.moves.iter().zip(scores).map(|((mv, _), score)| (*mv, f64::from(*score))).collect();
+    let (predicted, ranking) = if are_values { (scored, Vec::new()) } else { (Vec::new(), scored) };
+    ActionSample {
+        at: 0.0,
+        annotated: record.moves.iter().map(|(mv, value)| (*mv, f64::from(*value))).collect(),
+        best: record.best,
+        chosen: best_of(scores).and_then(|idx| record.moves.get(idx)).map(|(mv, _)| *mv),
+        predicted,
+        ranking,
+    }
+}
+
+/// Shares of puzzles, as [`mavis_value::metrics`] defines them. A log holds them as a list in this order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(into = "(f64, f64, f64)")]
+pub struct PuzzleShares {
+    /// Every move is the listed one (paper 002).
+    pub solved: f64,
+    /// The first move is the listed one.
+    pub first_right: f64,
+    /// Every move is the listed one, or mates at once.
+    pub solved_or_mates: f64,
+}
+
+impl From<PuzzleShares> for (f64, f64, f64) {
+    fn from(shares: PuzzleShares) -> Self {
+        (shares.solved, shares.first_right, shares.solved_or_mates)
+    }
+}
+
+/// How many puzzles are solved by the legal move of best mean value.
 ///
 /// # Errors
 /// A network that fails.
@@ -186,7 +226,7 @@ pub fn puzzles(
     full_input: bool,
     puzzles: &[Puzzle],
     max_tokens: usize,
-) -> Result<(f64, f64), ModelError> {
+) -> Result<PuzzleShares, ModelError> {
     solved(puzzles, |asked| {
         let sizes: Vec<usize> =
             asked.par_iter().map(|(position, moves)| fan_out::n_tokens(position, moves.len())).collect();
@@ -201,37 +241,42 @@ pub fn puzzles(
     })
 }
 
-/// The share of puzzles whose every move has the highest score of the legal moves, and of first moves that have it. `scores` is asked for
-/// all positions at once, with their legal moves.
+/// How many puzzles are solved by the legal move of the highest score. `scores` is asked for all positions at once, with their
+/// legal moves.
 ///
 /// # Errors
 /// Those of `scores`.
 pub(crate) fn solved(
     puzzles: &[Puzzle],
     scores: impl FnOnce(&[(&Position, &[Move])]) -> Result<Vec<Vec<f32>>, ModelError>,
-) -> Result<(f64, f64), ModelError> {
-    let steps: Vec<(usize, usize)> = puzzles
-        .iter()
-        .enumerate()
-        .flat_map(|(puzzle, whole)| (0..whole.steps.len()).map(move |step| (puzzle, step)))
+) -> Result<PuzzleShares, ModelError> {
+    let steps: Vec<Vec<(Position, Move)>> = puzzles.par_iter().map(Puzzle::steps).collect();
+    let places: Vec<&(Position, Move)> = steps.iter().flatten().collect();
+    let moves: Vec<Vec<Move>> =
+        places.par_iter().map(|(position, _)| position.legal_moves().into_iter().collect()).collect();
+    let asked: Vec<(&Position, &[Move])> =
+        places.iter().zip(&moves).map(|((position, _), moves)| (position, moves.as_slice())).collect();
+    let scores = scores(&asked)?;
+    let mut chosen = scores.iter().zip(&moves).map(|(scores, moves)| best_of(scores).map(|idx| moves[idx]));
+    let results: Vec<PuzzleResult> = (puzzles.iter().zip(&steps))
+        .map(|(puzzle, steps)| {
+            let mut result = PuzzleResult::begin(puzzle.rating, steps.len());
+            let mut goes_on = true;
+            // Every step takes its choice, also after the first wrong one.
+            for ((position, listed), chosen) in steps.iter().zip(chosen.by_ref()) {
+                goes_on = goes_on && result.add(position, *listed, chosen);
+            }
+            result
+        })
         .collect();
-    let moves: Vec<Vec<Move>> = steps
-        .par_iter()
-        .map(|&(puzzle, step)| puzzles[puzzle].steps[step].0.legal_moves().into_iter().collect())
-        .collect();
-    let asked: Vec<(&Position, &[Move])> = (steps.iter().zip(&moves))
-        .map(|(&(puzzle, step), moves)| (&puzzles[puzzle].steps[step].0, moves.as_slice()))
-        .collect();
-    let mut solved = vec![true; puzzles.len()];
-    let mut first = 0_usize;
-    for ((&(puzzle, step), moves), scores) in steps.iter().zip(&moves).zip(scores(&asked)?) {
-        let chosen = best_of(&scores).map(|idx| moves[idx]);
-        let right = chosen == Some(puzzles[puzzle].steps[step].1);
-        solved[puzzle] &= right;
-        first += usize::from(right && step == 0);
-    }
-    let n = puzzles.len().max(1) as f64;
-    Ok((solved.iter().filter(|right| **right).count() as f64 / n, first as f64 / n))
+    let share = |is: fn(&PuzzleResult) -> bool| {
+        results.iter().filter(|result| is(result)).count() as f64 / results.len().max(1) as f64
+    };
+    Ok(PuzzleShares {
+        solved: share(PuzzleResult::is_solved),
+        first_right: share(PuzzleResult::is_first_right),
+        solved_or_mates: share(PuzzleResult::is_solved_or_mates),
+    })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! - [`Score`]: what an oracle reports (centipawns, mates, solved games, win rates, margins), as a win probability.
 //! - [`Bucket`], [`Distribution`], [`Scoring`]: the 64 parts of paper 001, weights over them, and how they become one number.
 //! - [`Mistake`], [`MistakeCounts`]: the kinds of things a model can get wrong.
+//! - [`metrics`]: the one definition of each metric of answers.
 //! - [`kendall_tau_b`], [`best_of`]: rankings of moves by value.
 //!
 //! It names no token, so that evaluators, searches and oracles can use it without the language; how values are written
@@ -20,6 +21,7 @@
 
 mod bucket;
 mod distribution;
+pub mod metrics;
 mod mistake;
 mod rank;
 mod score;

@@ -151,11 +151,12 @@ fn show(event: &Event) {
         Event::Measure(measured) => {
             for (name, q) in &measured.quality {
                 note(&format!(
-                    "measured {name}: F1 {:.4} (precision {:.4}, recall {:.4}), whole sets {:.1} %, best move {:.1} % by mean, {:.1} % by max, regret {:.4}, value error {:.4}",
+                    "measured {name}: F1 {:.4} (precision {:.4}, recall {:.4}), whole sets {:.1} %, action accuracy {:.1} % (co-best {:.1} % by mean, {:.1} % by max), regret {:.4}, value error {:.4}",
                     q.f1,
                     q.precision,
                     q.recall,
                     100.0 * q.whole_sets,
+                    100.0 * q.action_accuracy,
                     100.0 * q.best_by_mean,
                     100.0 * q.best_by_max,
                     q.regret,
@@ -166,14 +167,20 @@ fn show(event: &Event) {
                 let error =
                     q.value_error.map_or_else(String::new, |error| format!(", value error {error:.4}"));
                 note(&format!(
-                    "measured {name}: action accuracy {:.1} %, Kendall's tau-b {:.4}, regret {:.4}{error}",
+                    "measured {name}: action accuracy {:.1} % (co-best {:.1} %), Kendall's tau-b {:.4}, regret {:.4}{error}",
                     100.0 * q.action_accuracy,
+                    100.0 * q.co_best_accuracy,
                     q.kendall_tau,
                     q.regret
                 ));
             }
-            if let Some((solved, first)) = measured.puzzles {
-                note(&format!("puzzles: {:.1} % solved, {:.1} % first moves", 100.0 * solved, 100.0 * first));
+            if let Some(shares) = measured.puzzles {
+                note(&format!(
+                    "puzzles: {:.1} % solved ({:.1} % with other mates counted), {:.1} % first moves",
+                    100.0 * shares.solved,
+                    100.0 * shares.solved_or_mates,
+                    100.0 * shares.first_right
+                ));
             }
         }
     }

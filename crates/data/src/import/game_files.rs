@@ -215,16 +215,24 @@ pub(super) fn connect4(importer: &mut Importer, path: &Path, source: Source) -> 
 
 /// Comma-separated lines with a header that names `moves_san`, and perhaps `id`, `winner`, `white_elo`, `black_elo`, `created`.
 pub(super) fn lichess_csv(importer: &mut Importer, path: &Path, source: Source) -> Result<(), ImportError> {
-    let mut header: Vec<String> = Vec::new();
-    for_each_line(path, source, |number, line| {
-        let fields: Vec<&str> = line.split(',').collect();
-        if number == 1 {
-            header = fields.iter().map(|name| (*name).to_owned()).collect();
-            return Ok(());
+    let fault = |error: csv::Error| {
+        let reason = error.to_string();
+        match error.into_kind() {
+            csv::ErrorKind::Io(source) => ImportError::Read { path: path.to_owned(), source },
+            _ => ImportError::Misfit { path: path.to_owned(), reason },
         }
+    };
+    let mut reader = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(source);
+    let header = reader.byte_headers().map_err(fault)?.clone();
+    for row in reader.byte_records() {
+        let row = row.map_err(fault)?;
+        let number = row.position().map_or(0, csv::Position::line);
+        // What is not UTF-8 is replaced, as in every other source.
         let field = |name: &str| {
-            let place = header.iter().position(|column| column == name)?;
-            fields.get(place).map(|text| (*text).to_owned()).filter(|text| !text.is_empty())
+            let place = header.iter().position(|column| column == name.as_bytes())?;
+            row.get(place)
+                .map(|text| String::from_utf8_lossy(text).into_owned())
+                .filter(|text| !text.is_empty())
         };
         let id = field("id").unwrap_or_else(|| numbered_id(path, number));
         let moves = field("moves_san").unwrap_or_default();
@@ -241,6 +249,7 @@ pub(super) fn lichess_csv(importer: &mut Importer, path: &Path, source: Source) 
             game.row.date = field("created");
             game
         });
-        importer.game_or_refusal(&id, game)
-    })
+        importer.game_or_refusal(&id, game)?;
+    }
+    Ok(())
 }

@@ -15,10 +15,12 @@ pub struct ScoringSample {
 /// scoring is better), whose interval is that of the differences and so much narrower than the two.
 #[must_use]
 pub fn scoring(samples: &[ScoringSample], bands: &Bands) -> Vec<Metric> {
-    let hit = |sample: &ActionSample| Some(f64::from(u8::from(sample.is_best())));
+    let exact = |sample: &ActionSample| sample.is_oracle_move().map(|hit| f64::from(u8::from(hit)));
+    let co_best = |sample: &ActionSample| Some(f64::from(u8::from(sample.is_co_best())));
     type Part<'a> = (&'a str, &'a dyn Fn(&ActionSample) -> Option<f64>, f64);
-    let parts: [Part<'_>; 3] = [
-        ("action accuracy", &hit, 1.0),
+    let parts: [Part<'_>; 4] = [
+        ("action accuracy", &exact, 1.0),
+        ("co-best accuracy", &co_best, 1.0),
         ("regret", &ActionSample::regret, -1.0),
         ("value error", &ActionSample::value_error, -1.0),
     ];

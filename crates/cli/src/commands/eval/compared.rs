@@ -67,6 +67,7 @@ pub(super) fn sample(record: &AnnotatedPosition, analysis: &Analysis) -> ActionS
     ActionSample {
         at: f64::from(record.position.ply()),
         annotated: record.moves.iter().map(|(mv, value)| (*mv, f64::from(*value))).collect(),
+        best: record.best,
         chosen: Some(analysis.choice.mv),
         predicted: analysis.moves.iter().filter_map(|entry| values(entry.mv, entry.value)).collect(),
         ranking: analysis.moves.iter().filter_map(|entry| values(entry.mv, entry.prior)).collect(),

@@ -7,7 +7,9 @@ use clap::Args;
 use mavis_league::metrics::{puzzles, solve_puzzle};
 use std::path::PathBuf;
 
-/// Lets a player solve chess puzzles: the whole solution must be played, other mates count.
+/// Lets a player solve chess puzzles: every move of the solution must be the listed one.
+///
+/// Beside it stands the share in which a mate other than the listed move counts as well.
 ///
 /// The file has Lichess' form: a header that names the columns FEN and Moves, and Rating if there is one; .gz, .zst and .bz2 are
 /// read as they are.

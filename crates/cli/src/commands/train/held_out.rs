@@ -30,7 +30,7 @@ impl HeldOut {
             }
             None => (Vec::new(), 0),
         };
-        let steps = all.iter().flat_map(|puzzle| &puzzle.steps);
+        let steps = all.iter().flat_map(Puzzle::steps);
         let boards = steps.map(|(position, _)| board_of(&position.to_string())).collect();
         let puzzles = all.into_iter().take(limit).collect();
         let mut held_out = Self { validation: Vec::new(), puzzles, boards };

@@ -66,7 +66,7 @@ const fn shown(title: &'static str, event: &'static str, pointer: &'static str, 
 }
 
 /// Panels in order; `{set}` stands for the validation set. A panel without points is left out.
-const PANELS: [Shown; 16] = [
+const PANELS: [Shown; 17] = [
     shown("loss of the list of moves, nats", "step", "/by_kind/move", 1.0),
     shown("loss of the values, nats", "step", "/by_kind/value", 1.0),
     shown("loss of states and other text, nats", "step", "/by_kind/text", 1.0),
@@ -74,7 +74,8 @@ const PANELS: [Shown; 16] = [
     shown("learning rate, thousandths", "step", "/learning_rate", 1000.0),
     shown("F1 of the legal set", "measure", "/quality/{set}/f1", 1.0),
     shown("whole sets, %", "measure", "/quality/{set}/whole_sets", 100.0),
-    shown("best move by mean, %", "measure", "/quality/{set}/best_by_mean", 100.0),
+    shown("action accuracy by mean, %", "measure", "/quality/{set}/action_accuracy", 100.0),
+    shown("co-best move by mean, %", "measure", "/quality/{set}/best_by_mean", 100.0),
     shown("regret", "measure", "/quality/{set}/regret", 1.0),
     shown("value error", "measure", "/quality/{set}/value_error", 1.0),
     shown("ends seen, %", "measure", "/quality/{set}/ends", 100.0),
