@@ -69,8 +69,10 @@ impl FromStr for GreedyScoring {
 
 /// Asks an evaluator once a move, and once more where values alone do not decide.
 ///
-/// When several moves lie within 0.01 of the best one and above 0.99, the evaluator's own choice among them is played, so
-/// that a won game is brought home (paper 001's cure for aimless play).
+/// Two kinds of moves are tied: those within 0.01 of the best one and above 0.99, where values no longer say which move makes
+/// progress (paper 001's reason for `%best_action`), and those of exactly the best value, which max scoring gives often, as it
+/// knows 64 values only. Among tied moves the evaluator's own choice is played; without one the seed draws, so that the order
+/// of the moves decides nothing.
 pub struct GreedyPlayer {
     name: String,
     evaluator: Arc<dyn Evaluator>,
@@ -85,11 +87,11 @@ impl GreedyPlayer {
         Self { name, evaluator, settings, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
-    /// The index of the move to play among moves sorted by value, best first.
-    fn pick(&mut self, moves: &[MoveAnalysis]) -> usize {
+    /// The index of the move to play among moves sorted by value, best first, of which the first `n_equal` are equals.
+    fn pick(&mut self, moves: &[MoveAnalysis], n_equal: usize) -> usize {
         let temperature = self.settings.temperature;
         if temperature <= 0.0 {
-            return 0;
+            return if n_equal > 1 { self.random.random_range(0..n_equal) } else { 0 };
         }
         let best = moves.first().and_then(|entry| entry.value).unwrap_or(0.0);
         let weight = |entry: &MoveAnalysis| ((entry.value.unwrap_or(0.0) - best) / temperature).exp();
@@ -103,12 +105,20 @@ impl GreedyPlayer {
     }
 }
 
-/// How many of the moves, sorted best first, are won and as good as each other; 0 if the best alone is.
-fn n_tied(moves: &[MoveAnalysis]) -> usize {
-    let value = |entry: &MoveAnalysis| entry.value.unwrap_or(0.0);
+/// How many of the moves, sorted best first, are won and as good as each other.
+fn n_won(moves: &[MoveAnalysis]) -> usize {
     let best = moves.first().map_or(0.0, value);
-    let tied = moves.iter().take_while(|entry| value(entry) >= WON && value(entry) >= best - TIE).count();
-    if tied > 1 { tied } else { 0 }
+    moves.iter().take_while(|entry| value(entry) >= WON && value(entry) >= best - TIE).count()
+}
+
+/// How many of the moves, sorted best first, have exactly the best value.
+fn n_equal(moves: &[MoveAnalysis]) -> usize {
+    let best = moves.first().map_or(0.0, value);
+    moves.iter().take_while(|entry| value(entry) >= best).count()
+}
+
+fn value(entry: &MoveAnalysis) -> f32 {
+    entry.value.unwrap_or(0.0)
 }
 
 impl Player for GreedyPlayer {
@@ -160,22 +170,23 @@ impl Player for GreedyPlayer {
                 }
             })
             .collect();
-        // A stable sort: equals stay in the evaluator's order.
-        moves.sort_by(|a, b| b.value.unwrap_or(0.0).total_cmp(&a.value.unwrap_or(0.0)));
+        // A stable sort: equals stay in the evaluator's order, which decides nothing but how they are shown.
+        moves.sort_by(|a, b| value(b).total_cmp(&value(a)));
+        let n_equal = n_equal(&moves);
         let contenders = match self.settings.scoring {
             _ if self.settings.temperature > 0.0 => 0,
             GreedyScoring::BestAction => moves.len(),
-            GreedyScoring::Mean | GreedyScoring::Max => n_tied(&moves),
+            GreedyScoring::Mean | GreedyScoring::Max => n_won(&moves).max(n_equal),
         };
         let chosen = if contenders > 1 {
             let asked = self.evaluator.best_action(state, legal);
-            // Without a choice, in time or at all, the values decide.
+            // Without a choice, in time or at all, the values decide, and the seed among equals.
             runtime.block_on(within(&stop, asked)).and_then(Result::ok).flatten()
         } else {
             None
         };
         let among = |mv| moves[..contenders].iter().position(|entry| entry.mv == mv);
-        let picked = chosen.and_then(among).unwrap_or_else(|| self.pick(&moves));
+        let picked = chosen.and_then(among).unwrap_or_else(|| self.pick(&moves, n_equal));
         let ranked = moves.clone();
         if let Some(first) = moves.get_mut(..=picked) {
             first.rotate_right(1);
@@ -279,13 +290,42 @@ mod tests {
             let analysis = analyze(Values(values), settings, 0);
             assert_eq!(analysis.choice.mv, legal[expected], "{values:?} {scoring:?}");
         };
-        // The last is tied with the first; it is not when it is worse, and nobody asks where nothing is won.
+        // The last is tied with the first; it is not when it is worse, and nobody asks where nothing is won or equal.
         check([0.999, 0.4, 0.3, 0.995], GreedyScoring::Mean, 3);
         check([0.999, 0.4, 0.3, 0.95], GreedyScoring::Mean, 0);
         check([0.999, 0.995, 0.3, 0.98], GreedyScoring::Max, 0);
         check([0.5, 0.4, 0.3, 0.495], GreedyScoring::Mean, 0);
         check([0.5, 0.4, 0.3, 0.2], GreedyScoring::BestAction, 3);
         check([1.0, 1.0, 1.0, 1.0], GreedyScoring::Mean, 3);
+        // Equals are a tie wherever they stand, and a worse choice is none.
+        check([0.4, 0.5, 0.3, 0.5], GreedyScoring::Max, 3);
+        check([0.5, 0.5, 0.3, 0.2], GreedyScoring::BestAction, 3);
+    }
+
+    /// The same values without a choice.
+    struct Silent(Values);
+
+    impl Evaluator for Silent {
+        fn evaluate(&self, requests: Vec<Request>) -> mavis_eval::Replies {
+            self.0.evaluate(requests)
+        }
+
+        fn describe(&self) -> String {
+            "values without a choice".to_owned()
+        }
+    }
+
+    #[test]
+    fn the_seed_draws_among_equals_and_never_another_move() {
+        let legal = Position::start(Rules::Othello).legal_moves();
+        let by_mode = GreedySettings { scoring: GreedyScoring::Max, ..GreedySettings::default() };
+        let draw = |values, seed| analyze(Silent(Values(values)), by_mode, seed).choice.mv;
+        let drawn: HashSet<_> = (0..40).map(|seed| draw([0.5, 0.3, 0.5, 0.5], seed)).collect();
+        assert_eq!(drawn, HashSet::from([legal[0], legal[2], legal[3]]));
+        assert_eq!(draw([0.5, 0.3, 0.5, 0.5], 7), draw([0.5, 0.3, 0.5, 0.5], 7));
+        assert!((0..40).all(|seed| draw([0.5, 0.3, 0.49, 0.5 - f32::EPSILON], seed) == legal[0]));
+        // Won moves within the tolerance are no equals: without a choice the best is played.
+        assert!((0..40).all(|seed| draw([0.995, 0.3, 0.999, 0.5], seed) == legal[2]));
     }
 
     #[test]
