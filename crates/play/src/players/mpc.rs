@@ -150,7 +150,9 @@ fn second_step(
     let best = &mut branches[..width];
     let (mut children, mut parents) = (Vec::new(), Vec::new());
     for (parent, branch) in best.iter().enumerate() {
-        let goes_on = branch.worth.is_some() && !branch.is_over() && branch.position.side_to_move() == root;
+        // A forced end that the first step found is certain; a later look with the same limit may miss it.
+        let is_open = branch.worth.is_some_and(|worth| worth.mate().is_none());
+        let goes_on = is_open && !branch.is_over() && branch.position.side_to_move() == root;
         for mv in branch.position.legal_moves().into_iter().filter(|_| goes_on) {
             children.push(branch.child(mv, root, true));
             parents.push(parent);

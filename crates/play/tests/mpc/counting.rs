@@ -184,3 +184,37 @@ fn an_evaluator_without_an_opinion_loses_no_game() {
         }
     }
 }
+
+/// Sees a mate in three after the line of one move and reply, and nothing of it two plies later, where every other line
+/// looks better.
+struct Forgetful {
+    mating: Move,
+}
+
+impl Player for Forgetful {
+    fn name(&self) -> String {
+        "forgetful".to_owned()
+    }
+
+    fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
+        let is_mating = turn.moves.first() == Some(&self.mating);
+        let thought = match (is_mating, turn.moves.len()) {
+            (true, 2) => Thought { value: Some(1.0), mate: Some(3), ..Thought::default() },
+            (true, _) => Thought { value: Some(0.5), ..Thought::default() },
+            (false, _) => Thought { value: Some(0.9), ..Thought::default() },
+        };
+        Ok(Choice { mv: reply(turn.position), thought })
+    }
+}
+
+#[test]
+fn a_second_step_keeps_a_mate_that_the_first_one_found() {
+    let position = Position::start(Rules::Chess);
+    let mating = position.legal_moves()[7];
+    let maker: Maker = Arc::new(move |_| Ok(Box::new(Forgetful { mating }) as Box<dyn Player>));
+    let settings = MpcSettings { steps: Steps::Two, width: 3, threads: 2, ..MpcSettings::default() };
+    let mut player = MpcPlayer::new(settings, maker, None, 0).unwrap();
+    let analysis = analyze(&mut player, &position, Limit::default()).unwrap();
+    assert_eq!(analysis.choice.mv, mating);
+    assert_eq!(analysis.moves[0].mate, Some(4));
+}
