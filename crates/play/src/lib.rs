@@ -39,8 +39,8 @@ pub use player::{Choice, Limit, Player, PlayerError, Thought, Turn};
 pub use players::{
     EngineSpec, Finisher, Fresh, GameOracle, GreedyPlayer, GreedyScoring, GreedySettings, GtpPlayer,
     GtpSettings, Lookahead, Maker, MpcPlayer, MpcSettings, OraclePlayer, POSITION_COMMAND, PolicyChoice,
-    Predicted, PredictorPlayer, PredictorPolicy, RandomPlayer, RolloutPlayer, SearchPlayer, Steps, UciLimits,
-    UciPlayer, UciSettings,
+    Predicted, PredictorPlayer, PredictorPolicy, RandomPlayer, RolloutPlayer, SearchPlayer, Staged, Steps,
+    UciLimits, UciPlayer, UciSettings,
 };
 pub use referee::{GameRecord, MoveRecord, Referee, Termination, Verdict};
 pub use registry::{Build, BuildError, Key, Kind, Registry};

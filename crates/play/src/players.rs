@@ -12,6 +12,7 @@ mod predictor;
 mod random;
 mod rollout;
 mod search;
+mod staged;
 mod uci;
 
 pub use fresh::Fresh;
@@ -25,4 +26,5 @@ pub use predictor::{Finisher, PolicyChoice, PredictorPlayer, PredictorPolicy};
 pub use random::RandomPlayer;
 pub use rollout::RolloutPlayer;
 pub use search::SearchPlayer;
+pub use staged::Staged;
 pub use uci::{UciLimits, UciPlayer, UciSettings};

@@ -2,7 +2,7 @@
 
 use crate::{
     BuildError, Fresh, Key, Kind, Limit, Maker, MpcPlayer, MpcSettings, Options, Player, PlayerSpec,
-    Predicted, Registry, Steps,
+    Predicted, Registry, Staged, Steps,
 };
 use mavis_search::knob::{Knob, Range};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ const MOST_THREADS: usize = 256;
 /// The most moves a second step may look into: more than any position has.
 const MOST_WIDTH: usize = 1000;
 
-/// Adds `mpc`, `fresh` and `predicted`, which are made of the players known so far.
+/// Adds `mpc`, `fresh`, `predicted` and `staged`, which are made of the players known so far.
 pub fn add_mpc(registry: &mut Registry) {
     let known = registry.clone();
     registry.add(Kind {
@@ -52,6 +52,38 @@ pub fn add_mpc(registry: &mut Registry) {
         )],
         open: false,
         build: Box::new(move |options, seed| Ok(Box::new(Predicted::new(inner(options, &known, seed)?)))),
+    });
+    add_staged(registry);
+}
+
+/// Adds `staged`, a player with others for the beginning and the end of the game.
+fn add_staged(registry: &mut Registry) {
+    let known = registry.clone();
+    registry.add(Kind {
+        name: "staged",
+        help: "a player that leaves the first moves of a game and its endgame to others",
+        keys: vec![
+            Key::new("argument", "who plays in between, in braces if it has options"),
+            Key::new("opening", "who plays the first moves, in braces if it has options (default nobody)"),
+            Key::new("moves", "moves of each side that the opening takes (default 12)"),
+            Key::new("endgame", "who plays once few pieces are left; chess only (default nobody)"),
+            Key::new(
+                "pieces",
+                "pieces, kings and pawns included, with which the endgame begins (default 12)",
+            ),
+        ],
+        open: false,
+        build: Box::new(move |options, seed| {
+            let middle = inner(options, &known, seed)?;
+            let other = |options: &mut Options<'_>, key: &str, count: &str| {
+                let spec = part(options, &known, key)?;
+                let n: u32 = options.positive(count)?.unwrap_or(12);
+                spec.map(|spec| Ok((known.build(&spec, seed)?, n))).transpose()
+            };
+            let opening = other(options, "opening", "moves")?;
+            let endgame = other(options, "endgame", "pieces")?;
+            Ok(Box::new(Staged { middle, opening, endgame }))
+        }),
     });
 }
 
@@ -124,9 +156,10 @@ fn settings(options: &mut Options<'_>) -> Result<MpcSettings, BuildError> {
 /// The player named by an option, checked as far as that goes without making it.
 fn part(options: &mut Options<'_>, known: &Registry, key: &str) -> Result<Option<PlayerSpec>, BuildError> {
     let Some(line) = options.value::<String>(key)? else { return Ok(None) };
-    let fault = |reason: String| unavailable("mpc", &format!("{key}: {reason}"));
+    let kind = options.kind().to_owned();
+    let fault = |reason: String| unavailable(&kind, &format!("{key}: {reason}"));
     let spec: PlayerSpec = line.parse().map_err(|error: crate::SpecError| fault(error.to_string()))?;
-    if spec.kind == "mpc" {
+    if kind == "mpc" && spec.kind == "mpc" {
         return Err(fault("mpc cannot be a part of mpc".to_owned()));
     }
     known.check(&spec).map_err(|error| fault(error.to_string()))?;
