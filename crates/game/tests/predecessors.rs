@@ -28,7 +28,9 @@ fn check_playouts(rules: Rules, n_games: usize, least_share: f64) {
     let (mut n_found, mut n_asked) = (0, 0);
     for game in 0..n_games {
         let mut position = match rules {
-            Rules::Chess960 => Position::Chess(mavis_game::Chess::start960(game as u16 * 37 % 960).unwrap()),
+            Rules::Chess960 => {
+                Position::Chess(mavis_game::Chess::start960(game as u16 * 37 % 960).expect("below 960"))
+            }
             _ => Position::start(rules),
         };
         for _ in 0..150 {
@@ -66,7 +68,7 @@ fn positions_of_published_suites_go_back_and_forth() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
     let classic = include_str!("data/perftsuite.epd")
         .lines()
-        .map(|line| (Rules::Chess, line.split(';').next().unwrap()));
+        .map(|line| (Rules::Chess, line.split(';').next().unwrap_or_default()));
     let tricky = include_str!("data/tricky.perft")
         .lines()
         .filter_map(|line| line.strip_prefix("epd ").map(|epd| (Rules::Chess, epd)));
@@ -86,7 +88,7 @@ fn positions_of_published_suites_go_back_and_forth() {
 /// The moves that lead to a position, drawn often, as text.
 fn moves_to(rules: Rules, text: &str) -> std::collections::BTreeSet<String> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
-    let position = Position::parse(rules, text).unwrap();
+    let position = Position::parse(rules, text).expect("a position");
     check(&position, 100, &mut random);
     (0..2000)
         .filter_map(|_| position.random_predecessor(|| random.random()))

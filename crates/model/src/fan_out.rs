@@ -224,30 +224,6 @@ pub fn values_of_known_moves(
     Ok(logits.iter().map(|logits| logits.distributions().collect()).collect())
 }
 
-/// Asks the model alone: the legal set comes from the first pass, the values from the second.
-///
-/// # Errors
-/// When the network fails.
-pub fn by_model_alone(
-    network: &mut (impl Forward + ?Sized),
-    full_input: bool,
-    positions: &[&Position],
-) -> Result<Vec<FanOut>, ModelError> {
-    let mut batch = Batch::default();
-    for position in positions {
-        push_prompt(&mut batch, position, full_input);
-    }
-    let logits = network.forward(&batch, &Want::last(&batch))?;
-    let sets: Vec<Vec<Move>> = positions
-        .iter()
-        .enumerate()
-        .map(|(idx, position)| legal_set(&first_moves(position.rules(), logits.row(idx)).0))
-        .collect();
-    let asked: Vec<(&Position, &[Move])> =
-        positions.iter().zip(&sets).map(|(position, moves)| (*position, moves.as_slice())).collect();
-    with_known_moves(network, full_input, &asked)
-}
-
 /// Appends the prompt of `%top_all` up to the opening of the list; returns its length.
 fn push_prompt(batch: &mut Batch, position: &Position, full_input: bool) -> usize {
     let request = Request::at(position.clone(), Commands::top_all(position.rules()));

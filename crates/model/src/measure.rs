@@ -2,11 +2,11 @@
 
 use crate::{
     MavModel, ModelError,
-    decode::{GreedySettings, MavDecoder},
+    decode::{Drafting, GreedySettings, MavDecoder},
     fan_out,
 };
 use mavis_game::{Game, Move, Position};
-use mavis_lang::{Commands, Request, moves, vocab::VALUES};
+use mavis_lang::{Answer, Commands, Request, moves, state, vocab::VALUES};
 use mavis_net::{Batch, BatchToken, Precision, Want};
 use mavis_value::N_BUCKETS;
 use serde::Serialize;
@@ -172,33 +172,45 @@ pub struct Agreement {
     pub value_difference: f64,
     /// The largest such difference.
     pub largest_difference: f64,
-    /// Answers of the second way that are no sentence of the language.
+    /// Answers of the second way that are no sentence of the language, or about another state than those of the first.
     pub n_broken: usize,
+    /// Share of answers of the first way whose state is the right one; 1 where none is asked for.
+    pub right_states: f64,
 }
 
 type Values = Vec<(Move, f32)>;
 
-/// Fan-out by the model alone against the chain, written one by one. A chain that breaks off counts as another set and another best move.
+/// Fan-out by the model alone against the chain, written one by one, `batch` requests at a time. Requests ask for a list, of a
+/// position or of what follows a move. A chain that breaks off, and one with another state, counts as another set and another
+/// best move.
 ///
 /// # Errors
-/// When the network fails.
+/// When the network fails, or a request asks for no list.
 pub fn fan_out_against_chain(
     decoder: &mut MavDecoder,
-    positions: &[Position],
+    requests: &[Request],
+    batch: usize,
 ) -> Result<Agreement, ModelError> {
     let mut tally = Tally::default();
-    for chunk in positions.chunks(16) {
-        let requests: Vec<Request> = chunk
-            .iter()
-            .map(|position| Request::at(position.clone(), Commands::top_all(position.rules())))
-            .collect();
-        let fanned = decoder.fan_out(&requests)?;
-        let written = decoder.greedy(&requests, &GreedySettings::default())?;
+    // Drafts change nothing but the number of passes.
+    let settings = GreedySettings { drafting: Drafting::Copy, ..GreedySettings::default() };
+    for requests in requests.chunks(batch.max(1)) {
+        let fanned = decoder.fan_out(requests)?;
+        let written = decoder.greedy(requests, &settings)?;
         for ((request, fanned), written) in requests.iter().zip(fanned).zip(written) {
             let one: Values = fanned.fan.values.iter().map(|(mv, values)| (*mv, values.mean())).collect();
-            let whole = written.answer(request).is_ok();
-            let other = written.values.iter().map(|(mv, values)| (*mv, values.mean())).collect();
-            tally.add(&one, whole.then_some(&other));
+            let other: Values = written.values.iter().map(|(mv, values)| (*mv, values.mean())).collect();
+            let answer = written.answer(request).ok();
+            let tracked = fanned.tracked.and_then(Result::ok);
+            let same_state = |answer: &Answer| match (&tracked, &answer.tracked) {
+                (Some(one), Some(other)) => state::same_state(one, other),
+                (one, other) => one.is_none() && other.is_none(),
+            };
+            tally.n_right_states += usize::from(
+                !request.commands.is_tracking()
+                    || tracked.as_ref().is_some_and(|state| state::same_state(state, &request.current())),
+            );
+            tally.add(&one, answer.filter(same_state).map(|_| &other));
         }
     }
     Ok(tally.agreement())
@@ -227,6 +239,7 @@ pub fn against_exact(
             let means = |values: &[mavis_value::Distribution]| -> Values {
                 moves.iter().zip(values).map(|(mv, values)| (*mv, values.mean())).collect()
             };
+            tally.n_right_states += 1;
             tally.add(&means(one), Some(&means(other)));
         }
     }
@@ -239,6 +252,7 @@ struct Tally {
     n_same_set: usize,
     n_same_best: usize,
     n_broken: usize,
+    n_right_states: usize,
     difference: f64,
     largest: f64,
     n_values: usize,
@@ -273,6 +287,7 @@ impl Tally {
             value_difference: self.difference / self.n_values.max(1) as f64,
             largest_difference: self.largest,
             n_broken: self.n_broken,
+            right_states: share(self.n_right_states),
         }
     }
 }

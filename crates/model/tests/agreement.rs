@@ -7,6 +7,7 @@
 
 use mavis_data::{AnnotatedPosition, Annotations};
 use mavis_game::{Game, Move, Position, Rules};
+use mavis_lang::{Commands, Request};
 use mavis_model::{
     MavModel, Preset,
     decode::MavDecoder,
@@ -111,6 +112,10 @@ fn all_at_once_token_by_token_and_in_fewer_bits() {
     positions.retain(|position| !known.contains(&position.key()));
     positions.truncate(400);
     assert_eq!(positions.len(), 400);
+    let requests: Vec<Request> = positions
+        .iter()
+        .map(|position| Request::at(position.clone(), Commands::top_all(position.rules())))
+        .collect();
     for (precision, most) in [(Precision::Bf16, 0.002), (Precision::Int8, 0.01)] {
         let near = against_exact(&model, precision, &positions).unwrap();
         eprintln!("{precision} and exact: {near:?}");
@@ -118,7 +123,7 @@ fn all_at_once_token_by_token_and_in_fewer_bits() {
     }
     for precision in [Precision::Exact, Precision::Bf16] {
         let mut decoder = MavDecoder::cpu(&model, precision).unwrap();
-        let both = fan_out_against_chain(&mut decoder, &positions).unwrap();
+        let both = fan_out_against_chain(&mut decoder, &requests, 16).unwrap();
         eprintln!("all at once and token by token, {precision}: {both:?}");
         assert!(both.same_set >= 0.98 && both.same_best >= 0.95 && both.value_difference <= 0.02, "{both:?}");
     }

@@ -12,7 +12,7 @@ use crate::input::OrBadInput;
 use clap::{Args, Subcommand};
 use gpu::Gpu;
 use mavis_game::{Game, Position, Rules};
-use mavis_lang::vocabulary;
+use mavis_lang::{Commands, Request, vocabulary};
 use mavis_model::{
     MavModel, Preset,
     decode::MavDecoder,
@@ -136,8 +136,12 @@ impl BenchModel {
         let agreement =
             |precision: Precision| on_cpu.map(|some| against_exact(&model, precision, some)).transpose();
         let (bf16_agreement, int8_agreement) = (agreement(Precision::Bf16)?, agreement(Precision::Int8)?);
+        let requests = positions.as_ref().map(|some| {
+            let top_all = |position: &Position| Request::at(position.clone(), Commands::top_all(rules));
+            some.iter().map(top_all).collect::<Vec<_>>()
+        });
         let fan_out_agreement =
-            positions.as_ref().map(|some| fan_out_against_chain(&mut decoder, some)).transpose()?;
+            requests.as_ref().map(|some| fan_out_against_chain(&mut decoder, some, 16)).transpose()?;
         let measured = Measured {
             machine: machine(),
             threads: std::thread::available_parallelism().map_or(1, usize::from),

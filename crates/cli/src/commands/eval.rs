@@ -1,6 +1,7 @@
 //! `mavis eval`: single answers of a player against known ones.
 
 mod actions;
+mod agreement;
 mod asked;
 mod calibration;
 mod compared;
@@ -9,6 +10,7 @@ mod puzzles;
 mod scoring;
 mod seen;
 mod solver;
+mod world;
 
 use clap::Subcommand;
 
@@ -22,6 +24,8 @@ pub(crate) enum Eval {
     Solver(solver::Solver),
     Seen(seen::Seen),
     Scoring(scoring::Scoring),
+    Agreement(agreement::Agreement),
+    World(world::World),
 }
 
 impl Eval {
@@ -34,6 +38,8 @@ impl Eval {
             Self::Solver(command) => command.run(),
             Self::Seen(command) => command.run(),
             Self::Scoring(command) => command.run(),
+            Self::Agreement(command) => command.run(),
+            Self::World(command) => command.run(),
         }
     }
 }

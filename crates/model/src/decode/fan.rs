@@ -1,19 +1,24 @@
-//! Fan-out through sessions: the prompt is read once and kept; all listed moves follow it as branches that do not see each other.
+//! Fan-out through sessions: what stands before the list is read or written once and kept; all listed moves follow it as branches
+//! that do not see each other. After a previous state and a move the tracked state stands between the two: a draft of it is checked in
+//! the pass that reads the prompt, so a node of a search takes two passes, as a position does.
 
-use super::{MavDecoder, Prompt};
+use super::{
+    Drafting, GreedySettings, MavDecoder, Prompt,
+    greedy::{Goal, Stream},
+};
 use crate::{
     ModelError,
     fan_out::{FanOut, first_moves, value_distribution},
 };
-use mavis_game::{Move, Outcome};
+use mavis_game::{Move, Outcome, Position};
 use mavis_lang::{
-    Answer, Given, Listing, Request, Top,
+    Answer, Commands, Given, Hallucination, Listing, Request, Top,
     example::outcome_of,
-    moves,
+    moves, parse_answer,
     vocab::{self, VALUES},
 };
 use mavis_net::{Batch, SessionId, Want};
-use mavis_value::N_BUCKETS;
+use mavis_value::{Mistake, N_BUCKETS};
 
 /// What the second pass may answer: an outcome or a value. Both have low ids, so the rest of the head need not be computed.
 const SHORT_HEAD: u32 = VALUES.start as u32 + N_BUCKETS as u32;
@@ -21,10 +26,14 @@ const SHORT_HEAD: u32 = VALUES.start as u32 + N_BUCKETS as u32;
 /// What a model says of one request by fan-out.
 #[derive(Clone, Debug)]
 pub struct FanOutAnswer {
+    /// The state after the previous action, if that was asked for: what the model wrote, or why it is no state.
+    pub tracked: Option<Result<Position, Hallucination>>,
     /// Moves and values; no values once the game is over.
     pub fan: FanOut,
     /// The outcome, if the model calls the game over.
     pub outcome: Option<Outcome>,
+    /// Passes of the network it took.
+    pub n_passes: usize,
 }
 
 impl FanOutAnswer {
@@ -36,7 +45,8 @@ impl FanOutAnswer {
             None => Listing::Moves(self.fan.values.iter().map(|(mv, values)| (*mv, values.mode())).collect()),
         };
         let best = self.best().filter(|_| request.commands.best);
-        Answer { tracked: None, listing: Some(listing), best, next: None }
+        let tracked = self.tracked.clone().and_then(Result::ok);
+        Answer { tracked, listing: Some(listing), best, next: None }
     }
 
     /// The move of the highest mean value, the likeliest of equals.
@@ -55,18 +65,25 @@ impl FanOutAnswer {
 
 impl MavDecoder {
     /// Asks the model alone for the moves of each request and their values: one pass reads the prompts and gives the sets, a second
-    /// one runs the moves of all requests. Only the list is answered: requests must give their position.
+    /// one runs the moves of all requests. Where the request tracks a state, a draft of it is checked in the first pass, and what
+    /// is wrong in it takes more. Only states and lists are answered.
     ///
     /// # Errors
-    /// When a request asks for tracking or for no list, or the network fails.
+    /// When a request asks for no list, or the network fails.
     pub fn fan_out(&mut self, requests: &[Request]) -> Result<Vec<FanOutAnswer>, ModelError> {
-        check(requests)?;
+        if requests.iter().any(|request| request.commands.top.is_none()) {
+            return Err(ModelError::NoList);
+        }
         self.with_sessions(requests.len(), |decoder, sessions| {
-            let prompts: Vec<Prompt> = requests.iter().map(Prompt::new).collect();
-            let mut answers = decoder.read_prompts(requests, &prompts, sessions)?;
-            let lists: Vec<Vec<Move>> =
-                answers.iter().zip(requests).map(|(answer, request)| answer.listed(request)).collect();
-            decoder.run_branches(requests, &prompts, sessions, &lists, &mut answers)?;
+            let settings = GreedySettings { drafting: Drafting::Copy, ..GreedySettings::default() };
+            let mut streams: Vec<Stream<'_>> = requests
+                .iter()
+                .zip(sessions)
+                .map(|(request, &session)| Stream::new(request, session, &settings, Goal::List))
+                .collect();
+            decoder.run(&mut streams)?;
+            let mut answers: Vec<FanOutAnswer> = streams.iter().map(FanOutAnswer::of).collect();
+            decoder.run_branches(&streams, &mut answers)?;
             Ok(answers)
         })
     }
@@ -80,7 +97,12 @@ impl MavDecoder {
         requests: &[Request],
         known: &[&[Move]],
     ) -> Result<Vec<FanOutAnswer>, ModelError> {
-        check(requests)?;
+        let has_list = |request: &Request| {
+            matches!(request.commands.given, Given::Current(_)) && request.commands.top.is_some()
+        };
+        if !requests.iter().all(has_list) {
+            return Err(ModelError::NoList);
+        }
         let mut batch = Batch::default();
         let mut rows = Vec::new();
         for (request, moves) in requests.iter().zip(known) {
@@ -102,51 +124,44 @@ impl MavDecoder {
             });
             let fan = FanOut { first_moves, over, values: values.collect() };
             row += 1 + moves.len();
-            FanOutAnswer { fan, outcome: None }
+            FanOutAnswer { tracked: None, fan, outcome: None, n_passes: 1 }
         };
         Ok(requests.iter().zip(known).map(answer).collect())
     }
 
-    /// The first pass: prompts into sessions, and what comes first in each list.
-    fn read_prompts(
-        &mut self,
-        requests: &[Request],
-        prompts: &[Prompt],
-        sessions: &[SessionId],
-    ) -> Result<Vec<FanOutAnswer>, ModelError> {
-        let mut batch = Batch::default();
-        prompts.iter().for_each(|prompt| self.push_prompt(&mut batch, prompt));
-        let logits = self.decoder.extend(sessions, &batch, &Want::last(&batch))?;
-        let answer = |(idx, request): (usize, &Request)| {
-            let (first_moves, over) = first_moves(request.commands.rules, logits.row(idx));
-            FanOutAnswer { fan: FanOut { first_moves, over, values: Vec::new() }, outcome: None }
-        };
-        Ok(requests.iter().enumerate().map(answer).collect())
-    }
-
-    /// The second pass: every move as a branch of its prompt; a game that is over has the word for it as its one branch.
+    /// The last pass: every move as a branch of what stands before the list; a game that is over has the word for it as its one
+    /// branch. Answers that never came to a list have none.
     fn run_branches(
         &mut self,
-        requests: &[Request],
-        prompts: &[Prompt],
-        sessions: &[SessionId],
-        lists: &[Vec<Move>],
+        streams: &[Stream<'_>],
         answers: &mut [FanOutAnswer],
     ) -> Result<(), ModelError> {
         let mut batch = Batch::default();
-        for ((request, prompt), moves) in requests.iter().zip(prompts).zip(lists) {
-            let cached = prompt.tokens.len();
+        let mut sessions: Vec<SessionId> = Vec::with_capacity(streams.len());
+        let mut lists: Vec<(&mut FanOutAnswer, Vec<Move>)> = Vec::with_capacity(streams.len());
+        for (stream, answer) in streams.iter().zip(answers) {
+            if matches!(answer.tracked, Some(Err(_))) {
+                continue;
+            }
+            let (request, cached) = (stream.request, stream.cached);
+            let moves = answer.listed(request);
             batch.begin();
             let over = moves.is_empty().then_some(u32::from(vocab::INVALID));
-            for token in move_tokens(request, moves).chain(over) {
+            for token in move_tokens(request, &moves).chain(over) {
                 batch.push_branch(&[token], cached, cached, cached);
             }
+            sessions.push(stream.session);
+            lists.push((answer, moves));
+        }
+        if sessions.is_empty() {
+            return Ok(());
         }
         let rows: Vec<u32> = (0..batch.len() as u32).collect();
-        let logits = self.decoder.extend(sessions, &batch, &Want { rows, columns: Some(0..SHORT_HEAD) })?;
+        let logits = self.decoder.extend(&sessions, &batch, &Want { rows, columns: Some(0..SHORT_HEAD) })?;
         let mut row = 0;
-        for (answer, moves) in answers.iter_mut().zip(lists) {
-            for &mv in moves {
+        for (answer, moves) in lists {
+            answer.n_passes += 1;
+            for &mv in &moves {
                 let values = &logits.row(row)[usize::from(VALUES.start)..];
                 answer.fan.values.push((mv, value_distribution(values)));
                 row += 1;
@@ -161,6 +176,18 @@ impl MavDecoder {
 }
 
 impl FanOutAnswer {
+    /// What a stream that has come to its list says so far: the state, and how likely each move stands first.
+    fn of(stream: &Stream<'_>) -> Self {
+        let request = stream.request;
+        let (first_moves, over) = match &stream.first_move {
+            Some(logits) => first_moves(request.commands.rules, logits),
+            None => (Vec::new(), 0.0),
+        };
+        let tracked = request.commands.is_tracking().then(|| tracked(stream));
+        let fan = FanOut { first_moves, over, values: Vec::new() };
+        Self { tracked, fan, outcome: None, n_passes: stream.decoded.n_passes }
+    }
+
     /// The moves the model lists for a request; none if it calls the game over.
     fn listed(&self, request: &Request) -> Vec<Move> {
         if self.fan.is_over() {
@@ -174,11 +201,23 @@ impl FanOutAnswer {
     }
 }
 
-fn check(requests: &[Request]) -> Result<(), ModelError> {
-    let has_list = |request: &Request| {
-        matches!(request.commands.given, Given::Current(_)) && request.commands.top.is_some()
+/// The state a stream wrote before its list.
+fn tracked(stream: &Stream<'_>) -> Result<Position, Hallucination> {
+    let mut request = stream.request.clone();
+    request.commands = Commands { top: None, best: false, next: None, ..request.commands };
+    let tokens = &stream.decoded.tokens;
+    // The opening of the list follows the last line; an answer that broke off before it is read as it stands.
+    let end = match stream.first_move {
+        Some(_) => tokens.iter().rposition(|&token| token == vocab::LINE_END).map_or(0, |at| at + 1),
+        None => tokens.len(),
     };
-    if requests.iter().all(has_list) { Ok(()) } else { Err(ModelError::NoList) }
+    let no_state = || Hallucination {
+        at: end,
+        kind: Mistake::WrongState,
+        reason: "the answer breaks off before its list".to_owned(),
+    };
+    let answer = parse_answer(&request, &tokens[..end])?;
+    answer.tracked.filter(|_| stream.first_move.is_some()).ok_or_else(no_state)
 }
 
 fn move_tokens(request: &Request, moves: &[Move]) -> impl Iterator<Item = u32> {

@@ -70,14 +70,20 @@ impl MavDecoder {
             let mut streams: Vec<Stream<'_>> = requests
                 .iter()
                 .zip(sessions)
-                .map(|(request, &session)| Stream::new(request, session, settings))
+                .map(|(request, &session)| Stream::new(request, session, settings, Goal::Answer))
                 .collect();
-            let mut is_first = true;
-            while decoder.advance(&mut streams, is_first)? {
-                is_first = false;
-            }
+            decoder.run(&mut streams)?;
             Ok(streams.into_iter().map(|stream| stream.decoded).collect())
         })
+    }
+
+    /// Passes until every stream has reached its goal.
+    pub(super) fn run(&mut self, streams: &mut [Stream<'_>]) -> Result<(), ModelError> {
+        let mut is_first = true;
+        while self.advance(streams, is_first)? {
+            is_first = false;
+        }
+        Ok(())
     }
 
     /// One pass over all streams that are not finished; whether there was any.
@@ -124,16 +130,28 @@ impl MavDecoder {
     }
 }
 
+/// How far a stream is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// To the end of the answer.
+    Answer,
+    /// To the first move of the list, which is not written: its logits are kept.
+    List,
+}
+
 /// One request under way.
-struct Stream<'a> {
-    session: SessionId,
-    request: &'a Request,
+pub(super) struct Stream<'a> {
+    pub(super) session: SessionId,
+    pub(super) request: &'a Request,
     prompt: Prompt,
     progress: AnswerProgress,
     settings: GreedySettings,
-    decoded: Decoded,
+    goal: Goal,
+    pub(super) decoded: Decoded,
+    /// Logits of the first listed move, once a stream that goes no further has come there.
+    pub(super) first_move: Option<Vec<f32>>,
     /// Tokens in the session.
-    cached: usize,
+    pub(super) cached: usize,
     /// The token written last, which the network has not read yet.
     last: Token,
     /// What may come after it.
@@ -142,7 +160,12 @@ struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    fn new(request: &'a Request, session: SessionId, settings: &GreedySettings) -> Self {
+    pub(super) fn new(
+        request: &'a Request,
+        session: SessionId,
+        settings: &GreedySettings,
+        goal: Goal,
+    ) -> Self {
         let prompt = Prompt::new(request);
         let mut progress = AnswerProgress::new(&request.commands);
         for &token in prompt.opening() {
@@ -155,7 +178,9 @@ impl<'a> Stream<'a> {
             prompt,
             progress,
             settings: *settings,
+            goal,
             decoded,
+            first_move: None,
             cached: 0,
             last: 0,
             draft: Vec::new(),
@@ -166,7 +191,9 @@ impl<'a> Stream<'a> {
     }
 
     fn is_open(&self) -> bool {
-        self.progress.step() == Step::More && self.decoded.tokens.len() < self.settings.max_tokens
+        self.progress.step() == Step::More
+            && self.first_move.is_none()
+            && self.decoded.tokens.len() < self.settings.max_tokens
     }
 
     /// Goes through the rows of a pass: each gives a token, and the draft holds as long as it agrees. Returns how much of it did.
@@ -175,6 +202,10 @@ impl<'a> Stream<'a> {
         let draft = std::mem::take(&mut self.draft);
         let mut accepted = 0;
         for logits in rows {
+            if self.goal == Goal::List && self.progress.opens_list() {
+                self.first_move = Some(logits.to_vec());
+                return accepted;
+            }
             if let Some(mv) = self.progress.awaits_value() {
                 let values = &logits[usize::from(VALUES.start)..][..N_BUCKETS];
                 self.decoded.values.push((mv, value_distribution(values)));
@@ -218,6 +249,12 @@ impl<'a> Stream<'a> {
             (None, Start::At(_)) => return,
         };
         draft_state(self.settings.drafting, &before, mv, &mut self.draft);
+        // If the state is right, the opening of the next line is too: one pass less.
+        let mut after = self.progress.clone();
+        self.draft.iter().for_each(|&token| {
+            after.push(token);
+        });
+        self.draft.extend(after.forced());
     }
 
     /// The position the moves were listed for: the given one, or the one the answer itself tracked.

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     ModelError,
-    decode::{Drafting, GreedySettings, MavDecoder},
+    decode::MavDecoder,
     fan_out::{self, Asked},
 };
 use mavis_eval::{EvalError, Evaluation, MoveValue, Request, Verdict, WorldModel};
@@ -134,19 +134,21 @@ impl Answerer {
         self.decoder.best_action(&question, &listed).map_err(|error| EvalError::Failed(error.to_string()))
     }
 
-    /// Children are tracked first; then every state is asked for its moves.
+    /// Every node in one answer: the state where it follows from a move, and its moves with their values.
     fn by_model(&mut self, requests: &[&Request]) -> Result<Vec<Reply>, ModelError> {
-        let states = self.track(requests)?;
-        let questions: Vec<Text> = states
-            .iter()
-            .flatten()
-            .map(|state| Text::at(Position::clone(state), Commands::top_all(state.rules())))
-            .collect();
-        let mut answers = self.decoder.fan_out(&questions)?.into_iter();
-        let replies = states.into_iter().map(|state| {
-            let state = state?;
-            let Some(answer) = answers.next() else {
-                return Err(EvalError::Failed("no answer to a state".to_owned()));
+        let questions: Vec<Option<Text>> = requests.iter().map(|request| question(request)).collect();
+        let asked: Vec<Text> = questions.iter().flatten().cloned().collect();
+        let mut answers = self.decoder.fan_out(&asked)?.into_iter();
+        let replies = requests.iter().zip(questions).map(|(request, question)| {
+            if question.is_none() {
+                return Err(EvalError::hallucination(Mistake::IllegalMove, "no move of this game"));
+            }
+            let no_answer = || EvalError::Failed("no answer to a request".to_owned());
+            let answer = answers.next().ok_or_else(no_answer)?;
+            let state = match (answer.tracked, request) {
+                (Some(tracked), _) => Arc::new(tracked.map_err(eval_error)?),
+                (None, Request::State(state)) => state.clone(),
+                (None, Request::Child { .. }) => return Err(no_answer()),
             };
             let verdict = match answer.outcome {
                 Some(outcome) => Verdict::Ended(outcome),
@@ -156,37 +158,17 @@ impl Answerer {
         });
         Ok(replies.collect())
     }
+}
 
-    /// The state of each request in the model's own words.
-    fn track(&mut self, requests: &[&Request]) -> Result<Vec<Result<Arc<Position>, EvalError>>, ModelError> {
-        let mut questions = Vec::new();
-        for request in requests {
-            if let Request::Child { parent, mv } = request {
-                let rules = parent.rules();
-                // Only the state is asked for: a list after a tracked state is seldom trained.
-                let commands = Commands { top: None, best: false, ..Commands::tracking(rules) };
-                if moves::token_of(rules, *mv).is_some() {
-                    questions.push(Text::after(Position::clone(parent), *mv, commands));
-                }
-            }
+/// What the model is asked about a node; `None` for a move that the language has no word for.
+fn question(request: &Request) -> Option<Text> {
+    match request {
+        Request::State(state) => Some(Text::at(Position::clone(state), Commands::top_all(state.rules()))),
+        Request::Child { parent, mv } => {
+            let rules = parent.rules();
+            let commands = Commands { best: false, ..Commands::tracking(rules) };
+            moves::token_of(rules, *mv).map(|_| Text::after(Position::clone(parent), *mv, commands))
         }
-        let settings = GreedySettings { drafting: Drafting::Copy, ..GreedySettings::default() };
-        let decoded = self.decoder.greedy(&questions, &settings)?;
-        let mut tracked = questions.iter().zip(decoded).map(|(question, decoded)| {
-            let answer = decoded.answer(question).map_err(eval_error)?;
-            let lost = || EvalError::hallucination(Mistake::WrongState, "no state in the answer");
-            answer.tracked.map(Arc::new).ok_or_else(lost)
-        });
-        let states = requests.iter().map(|request| match request {
-            Request::State(state) => Ok(state.clone()),
-            Request::Child { parent, mv } if moves::token_of(parent.rules(), *mv).is_none() => {
-                Err(EvalError::hallucination(Mistake::IllegalMove, format!("{mv:?} is no move of this game")))
-            }
-            Request::Child { .. } => {
-                tracked.next().unwrap_or_else(|| Err(EvalError::Failed("no answer to a move".to_owned())))
-            }
-        });
-        Ok(states.collect())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Lists of moves, one after the other and all at once.
 
-use super::trained::{decoder, known, positions, value};
-use mavis_game::{Move, Position, Rules};
+use super::trained::{decoder, known, positions, tracking, value};
+use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{AnswerProgress, Commands, Request, Step, Token, Top, moves, value::value_token};
 use mavis_model::{
     decode::{Decoded, GreedySettings, MavDecoder},
@@ -111,13 +111,15 @@ fn fan_out_by_sessions_equals_fan_out_by_whole_passes() {
     for full_input in [false, true] {
         let mut decoder = decoder(full_input);
         let positions = known();
-        let borrowed: Vec<&Position> = positions.iter().collect();
-        let expected = fan_out::by_model_alone(decoder.network(), full_input, &borrowed).unwrap();
         let requests: Vec<Request> = positions
             .iter()
             .map(|position| Request::at(position.clone(), Commands::top_all(Rules::Connect4)))
             .collect();
         let got = decoder.fan_out(&requests).unwrap();
+        let sets: Vec<Vec<Move>> = got.iter().map(|answer| answer.fan.legal_set()).collect();
+        let asked: Vec<(&Position, &[Move])> =
+            positions.iter().zip(&sets).map(|(position, moves)| (position, moves.as_slice())).collect();
+        let expected = fan_out::with_known_moves(decoder.network(), full_input, &asked).unwrap();
         for (got, expected) in got.iter().zip(&expected) {
             assert_eq!(got.outcome, None);
             assert_eq!(got.fan.values.len(), expected.values.len());
@@ -151,7 +153,39 @@ fn fan_out_of_top_k_lists_k_moves() {
         let text = answer.answer(request).text(&request.commands);
         assert!(text.starts_with("[%top_3 "), "{text}");
     }
-    let tracked = positions(Rules::Connect4, 1, 1).remove(0);
-    let request = Request::after(tracked.0, tracked.1, Commands::tracking(Rules::Connect4));
-    assert!(decoder.fan_out(&[request]).is_err(), "fan-out needs a position");
+    let (before, mv, _) = positions(Rules::Connect4, 1, 1).remove(0);
+    let request = Request::after(before, mv, tracking(Rules::Connect4));
+    assert!(decoder.fan_out(&[request]).is_err(), "fan-out needs a list");
+}
+
+#[test]
+fn a_node_is_answered_in_two_passes_if_its_draft_is_right() {
+    for full_input in [false, true] {
+        let mut decoder = decoder(full_input);
+        let commands = Commands { best: false, ..Commands::tracking(Rules::Connect4) };
+        let known = positions(Rules::Connect4, 8, 1);
+        let requests: Vec<Request> =
+            known.iter().map(|(before, mv, _)| Request::after(before.clone(), *mv, commands)).collect();
+        let answers = decoder.fan_out(&requests).unwrap();
+        let mut n_right = 0;
+        for (answer, ((_, _, after), request)) in answers.iter().zip(known.iter().zip(&requests)) {
+            // The state is the one that is written token by token, right or wrong.
+            let written = decoder.greedy(std::slice::from_ref(request), &GreedySettings::default()).unwrap();
+            if let Ok(whole) = written[0].answer(request) {
+                assert_eq!(whole.tracked.as_ref(), answer.tracked.as_ref().unwrap().as_ref().ok());
+            }
+            let Some(Ok(tracked)) = &answer.tracked else { continue };
+            if tracked != after {
+                continue;
+            }
+            n_right += 1;
+            assert_eq!(answer.n_passes, 2, "a right draft costs nothing");
+            assert_eq!(answer.outcome.is_some(), after.outcome().is_some());
+            for (mv, values) in &answer.fan.values {
+                assert!(after.is_legal(*mv));
+                assert!((values.mean() - value(after, *mv)).abs() < 0.2, "{values:?}");
+            }
+        }
+        assert!(n_right >= 6, "{n_right} of 8");
+    }
 }

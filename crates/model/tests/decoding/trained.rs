@@ -17,7 +17,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::LazyLock;
 
 const N_KNOWN: usize = 8;
-const N_STEPS: usize = 240;
+const N_STEPS: usize = 360;
 
 /// Positions of random games, each with the one before and the move between, the last of a game among them.
 pub(crate) fn positions(rules: Rules, n: usize, seed: u64) -> Vec<(Position, Move, Position)> {
@@ -117,7 +117,8 @@ fn batch(packer: &Packer, rng: &mut Xoshiro256PlusPlus) -> Packed {
         };
         let all = Commands::top_all_best(Rules::Connect4);
         let three = Commands { top: Some(Top::Best(3)), ..all };
-        for commands in [all, Commands::top_all(Rules::Connect4), three, tracking(Rules::Connect4)] {
+        let joint = Commands { best: false, ..Commands::tracking(Rules::Connect4) };
+        for commands in [all, Commands::top_all(Rules::Connect4), three, tracking(Rules::Connect4), joint] {
             let example = builder.build(&annotation, &commands, rng).unwrap();
             if commands.best || commands.top.is_none() {
                 packer.push_chain(&mut packed, &example, &annotated);

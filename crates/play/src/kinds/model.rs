@@ -39,6 +39,10 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) {
     };
     let mut keys = model_keys();
     keys.extend(greedy_keys());
+    keys.push(Key::new(
+        "world",
+        "rules, or model: states, legal moves and ends are the model's own word, and moves that the rules refuse are passed over (default rules)",
+    ));
     let evaluators = shared.clone();
     registry.add(Kind {
         name: "mav",
@@ -46,8 +50,9 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) {
         keys,
         open: false,
         build: Box::new(move |options, seed| {
-            let settings = greedy_settings(options)?;
-            let evaluator = evaluator(options, &evaluators, default, WorldModel::Rules)?;
+            let world = options.value::<WorldModel>("world")?.unwrap_or_default();
+            let settings = GreedySettings { world, ..greedy_settings(options)? };
+            let evaluator = evaluator(options, &evaluators, default, world)?;
             Ok(Box::new(GreedyPlayer::new("mav".to_owned(), evaluator, settings, seed)))
         }),
     });

@@ -1,8 +1,8 @@
 //! The move an evaluator likes best, without any search.
 
 use crate::{Analysis, Choice, MoveAnalysis, Player, PlayerError, Turn, runtime, shared::try_evaluator};
-use mavis_eval::{Evaluator, MoveValue, Request, Verdict};
-use mavis_game::{Game as _, Rules};
+use mavis_eval::{Evaluator, MoveValue, Request, Verdict, WorldModel};
+use mavis_game::{Game as _, Position, Rules};
 use mavis_search::Stop;
 use mavis_value::Scoring;
 use rand::{Rng, SeedableRng};
@@ -26,11 +26,13 @@ pub struct GreedySettings {
     pub scoring: GreedyScoring,
     /// 0 plays the best move; above, moves are drawn with weights `exp(value / temperature)`.
     pub temperature: f32,
+    /// Whether the evaluator is asked about the position (by the rules) or, by itself, about what follows the last move.
+    pub world: WorldModel,
 }
 
 impl Default for GreedySettings {
     fn default() -> Self {
-        Self { scoring: GreedyScoring::Mean, temperature: 0.0 }
+        Self { scoring: GreedyScoring::Mean, temperature: 0.0, world: WorldModel::Rules }
     }
 }
 
@@ -85,6 +87,19 @@ impl GreedyPlayer {
     #[must_use]
     pub fn new(name: String, evaluator: Arc<dyn Evaluator>, settings: GreedySettings, seed: u64) -> Self {
         Self { name, evaluator, settings, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
+    }
+
+    /// What is asked: the position, or with a world of the evaluator's own the last move and the position before it, so that it
+    /// says itself where that leads. Moves that the rules refuse are passed over.
+    fn request(&self, turn: &Turn<'_>, state: &Arc<Position>) -> Request {
+        match (self.settings.world, turn.moves.split_last()) {
+            (WorldModel::Model, Some((&last, before))) => {
+                let mut previous = turn.start.clone();
+                before.iter().for_each(|&mv| previous.play_unchecked(mv));
+                Request::child(previous, last)
+            }
+            _ => Request::State(state.clone()),
+        }
     }
 
     /// The index of the move to play among moves sorted by value, best first, of which the first `n_equal` are equals.
@@ -143,7 +158,7 @@ impl Player for GreedyPlayer {
         let stop = Stop { deadline, cancel: turn.cancel.clone() };
         let runtime = runtime().map_err(PlayerError::Failed)?;
         let state = Arc::new(turn.position.clone());
-        let asked = self.evaluator.evaluate_one(Request::State(state.clone()));
+        let asked = self.evaluator.evaluate_one(self.request(turn, &state));
         let reply = runtime.block_on(within(&stop, asked));
         let (listed, trouble) = match reply {
             Some(Ok(evaluation)) => match evaluation.verdict {
@@ -231,7 +246,6 @@ mod tests {
     use super::*;
     use crate::{Limit, Thought};
     use mavis_eval::{Faults, Faulty, Scripted};
-    use mavis_game::Position;
     use std::collections::HashSet;
 
     fn analyze(evaluator: impl Evaluator + 'static, settings: GreedySettings, seed: u64) -> Analysis {

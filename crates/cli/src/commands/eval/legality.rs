@@ -9,7 +9,7 @@ use clap::Args;
 use indicatif::ProgressBar;
 use mavis_data::odd_position;
 use mavis_game::{Game as _, Move, Position};
-use mavis_lang::{Commands, Forms, Request, Top, referee};
+use mavis_lang::{Commands, Forms, Given, Request, Top, referee, state};
 use mavis_league::metrics::{
     Bands, LegalitySample, Metric, legality, metric_columns, metric_table, metrics_json,
 };
@@ -26,7 +26,7 @@ use std::sync::atomic::Ordering;
 /// Measures how well a model knows the rules by itself: legal best action, listed moves, tracked states.
 ///
 /// A column for each input. Moves are listed all at once (--sequential writes them token by token); the best action and the state
-/// after it are the answer to `%state %top_1 %best_action %state`; the given move is the puzzle's first one, or drawn by the
+/// after it are the answer to `%state %top_1 %best_action %state` (with --fen all positions are FENs); the given move is the puzzle's first one, or drawn by the
 /// seed. An answer that is not of the language counts as wrong in all it was asked for.
 ///
 /// Example: mavis eval legality --input lichess_puzzles.csv.gz --ood 1000 --limit 1000
@@ -50,6 +50,9 @@ pub(crate) struct Legality {
     /// Writes the list of moves token by token
     #[arg(long)]
     sequential: bool,
+    /// Writes positions as FEN, as table 3 of paper 001 does, instead of as states; chess and chess960 only
+    #[arg(long)]
+    fen: bool,
     /// Positions in one pass of the model
     #[arg(long, default_value_t = 32)]
     batch: usize,
@@ -65,9 +68,9 @@ struct Set {
 }
 
 /// A position, and how it came about where that is known.
-struct Asked {
-    position: Position,
-    reached: Option<(Position, Move)>,
+pub(super) struct Asked {
+    pub(super) position: Position,
+    pub(super) reached: Option<(Position, Move)>,
 }
 
 #[derive(Serialize)]
@@ -109,10 +112,14 @@ impl Legality {
         self.show(measured)
     }
 
+    fn forms(&self) -> Forms {
+        if self.fen { Forms::Fen } else { Forms::State }
+    }
+
     fn sets(&self) -> anyhow::Result<Vec<Set>> {
         let mut sets = Vec::new();
         for path in &self.input {
-            let positions = self.read(path)?;
+            let positions = read(path, self.limit, self.seed)?;
             let name = path
                 .file_name()
                 .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
@@ -129,41 +136,15 @@ impl Legality {
                 (0..n).map(|_| Asked { position: odd_position(&mut random), reached: None }).collect();
             sets.push(Set { name: "OOD positions".to_owned(), positions });
         }
+        let no_fen = |asked: &Asked| self.fen && !state::has_fen(asked.position.rules());
+        if let Some(asked) = sets.iter().flat_map(|set| &set.positions).find(|asked| no_fen(asked)) {
+            let game = asked.position.rules();
+            return Err(BadInput::new(format!("--fen: {game} has no FEN, only chess and chess960 do")).into());
+        }
         if sets.is_empty() {
             return Err(BadInput::new("nothing to measure on: give --input FILE, --ood N or both").into());
         }
         Ok(sets)
-    }
-
-    fn read(&self, path: &Path) -> anyhow::Result<Vec<Asked>> {
-        if positions::is_puzzles(path) {
-            let list = positions::puzzles(path, self.limit)?;
-            let asked = list.into_iter().map(|puzzle| {
-                let mut position = puzzle.position.clone();
-                position.play_unchecked(puzzle.moves[0]);
-                Asked { position, reached: Some((puzzle.position, puzzle.moves[0])) }
-            });
-            return Ok(asked.collect());
-        }
-        let mut rows: Vec<(String, String)> = Vec::new();
-        positions::for_each(path, &mut |game, text| rows.push((game.to_owned(), text.to_owned())))?;
-        let n = self.limit.unwrap_or(rows.len()).min(rows.len());
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed);
-        let mut drawn = if n < rows.len() {
-            index::sample(&mut random, rows.len(), n).into_vec()
-        } else {
-            (0..n).collect()
-        };
-        drawn.sort_unstable();
-        let mut asked = Vec::with_capacity(n);
-        for idx in drawn {
-            let (game, text) = &rows[idx];
-            let position = Position::parse(game.parse().or_bad_input()?, text).or_bad_input()?;
-            if position.outcome().is_none() {
-                asked.push(Asked { position, reached: None });
-            }
-        }
-        Ok(asked)
     }
 
     /// Three questions a position: all moves, the best action with what follows it, the state after a given move.
@@ -178,7 +159,9 @@ impl Legality {
         let at = |commands: &dyn Fn(&Position) -> Commands| -> Vec<Request> {
             batch.iter().map(|asked| Request::at(asked.position.clone(), commands(&asked.position))).collect()
         };
-        let lists = at(&|position| Commands::top_all(position.rules()));
+        let forms = self.forms();
+        let given = Given::Current(forms);
+        let lists = at(&|position| Commands { given, ..Commands::top_all(position.rules()) });
         if self.sequential {
             write(decoder, &lists, &mut samples)?;
         } else {
@@ -188,12 +171,13 @@ impl Legality {
             }
         }
         let best = at(&|position| Commands {
+            given,
             top: Some(Top::Best(1)),
-            next: Some(Forms::State),
+            next: Some(forms),
             ..Commands::top_all_best(position.rules())
         });
         write(decoder, &best, &mut samples)?;
-        let tracking: Vec<Request> = batch.iter().map(|asked| asked.tracking(self.seed)).collect();
+        let tracking: Vec<Request> = batch.iter().map(|asked| asked.tracking(forms, self.seed)).collect();
         write(decoder, &tracking, &mut samples)?;
         Ok(samples)
     }
@@ -213,11 +197,41 @@ impl Legality {
     }
 }
 
+/// Positions of a file that are not over: the first puzzles, or rows drawn by the seed.
+pub(super) fn read(path: &Path, limit: Option<usize>, seed: u64) -> anyhow::Result<Vec<Asked>> {
+    if positions::is_puzzles(path) {
+        let list = positions::puzzles(path, limit)?;
+        let asked = list.into_iter().map(|puzzle| {
+            let mut position = puzzle.position.clone();
+            position.play_unchecked(puzzle.moves[0]);
+            Asked { position, reached: Some((puzzle.position, puzzle.moves[0])) }
+        });
+        return Ok(asked.collect());
+    }
+    let mut rows: Vec<(String, String)> = Vec::new();
+    positions::for_each(path, &mut |game, text| rows.push((game.to_owned(), text.to_owned())))?;
+    let n = limit.unwrap_or(rows.len()).min(rows.len());
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut drawn =
+        if n < rows.len() { index::sample(&mut random, rows.len(), n).into_vec() } else { (0..n).collect() };
+    drawn.sort_unstable();
+    let mut asked = Vec::with_capacity(n);
+    for idx in drawn {
+        let (game, text) = &rows[idx];
+        let position = Position::parse(game.parse().or_bad_input()?, text).or_bad_input()?;
+        if position.outcome().is_none() {
+            asked.push(Asked { position, reached: None });
+        }
+    }
+    Ok(asked)
+}
+
 impl Asked {
     /// Asks for the state after the move that led here, or after one drawn by the seed.
-    fn tracking(&self, seed: u64) -> Request {
+    fn tracking(&self, forms: Forms, seed: u64) -> Request {
         let rules = self.position.rules();
-        let commands = Commands { top: None, best: false, ..Commands::tracking(rules) };
+        let given = Given::Previous { forms: Some(forms), tracked: forms };
+        let commands = Commands { given, top: None, best: false, ..Commands::tracking(rules) };
         if let Some((previous, mv)) = &self.reached {
             return Request::after(previous.clone(), *mv, commands);
         }
@@ -244,7 +258,7 @@ fn write(
 }
 
 /// The model behind a player.
-fn decoder(player: &str) -> anyhow::Result<MavDecoder> {
+pub(super) fn decoder(player: &str) -> anyhow::Result<MavDecoder> {
     let spec: PlayerSpec = player.parse().or_bad_input()?;
     if !spec.kind.starts_with("mav") {
         let kind = spec.kind;
