@@ -30,6 +30,28 @@ fn the_same_seed_plays_the_same_game_in_every_game() {
 }
 
 #[test]
+fn the_seed_draws_the_array_of_chess960() {
+    let start = |seed: u32| {
+        let line =
+            format!("play --game chess960 --first random --second random --max-plies 1 --seed {seed} --json");
+        let game: serde_json::Value = serde_json::from_str(&mavis().stdout(&line)).expect("JSON");
+        game["start"].as_str().expect("a position").to_owned()
+    };
+    assert_eq!(start(1), start(1));
+    assert_ne!(start(1), start(2));
+    let usual = "play --game chess --first random --second random --max-plies 1 --seed 1 --json";
+    assert!(mavis().stdout(usual).contains("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq"));
+}
+
+#[test]
+fn positions_may_begin_with_a_hyphen() {
+    let start = "---------------------------OX------XO--------------------------- X";
+    let shown = mavis().stdout(&format!("show --game othello --position '{start}' --moves D3"));
+    assert!(shown.contains(" O"), "{shown}");
+    mavis().run(&format!("analyze --game othello --position '{start}' --player mcts:sims=20"));
+}
+
+#[test]
 fn bad_input_is_one_line_and_code_2() {
     mavis().check_bad("show --game ches", "unknown game 'ches'");
     mavis().check_bad("show --game chess --position '8/8/8/8/8/8/8/8 w - - 0 1'", "bad chess position");
