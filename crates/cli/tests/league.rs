@@ -216,6 +216,15 @@ fn bad_leagues_are_refused_on_one_line() {
         mavis.check_bad("league run --config c.toml --out b", part);
         assert!(!folder.join("b").exists(), "nothing is written for a bad league");
     }
+    for (line, part) in [
+        ("clock = '1e19'", "clock: bad time control '1e19'"),
+        ("clock = '1+1e19'", "expected a number from 0 to 1000000000"),
+        ("limits.time = 1e19", "limits.time: '10000000000000000000' is not a time"),
+        ("tolerance = 1e19", "tolerance: '10000000000000000000' is not a time"),
+    ] {
+        mavis.write("c.toml", format!("{line}\n{SMALL}"));
+        mavis.check_bad("league run --config c.toml --out b", part);
+    }
     mavis.write("c.toml", SMALL.replace("'connect4'", "'othello'"));
     mavis.check_bad("league run --config c.toml --out b", "'solver' does not judge othello");
     mavis.write("c.toml", SMALL);
