@@ -114,7 +114,7 @@ fn a_run_stopped_before_its_second_rating_has_a_trained_net_as_its_best() {
     let rated: Vec<u32> = evaluations(folder.path()).iter().map(|line| line.round).collect();
     assert_eq!((rated, summary.best_elo.is_some()), (vec![0, 1], true));
     let best = std::fs::read(folder.path().join("best.safetensors")).unwrap();
-    assert!(String::from_utf8_lossy(&best[..4000]).contains("\"round\":\"1\""), "the round in its header");
+    assert!(String::from_utf8_lossy(&best[..4000]).contains("note.round\":\"1\""), "the round in its header");
 }
 
 #[test]
