@@ -55,7 +55,7 @@ pub(crate) struct Place {
     #[arg(long)]
     pub(crate) game: String,
     /// Position text (a FEN for chess); the start position if absent
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub(crate) position: Option<String>,
 }
 

@@ -1,7 +1,9 @@
-//! Ctrl-C: the first one finishes the work in hand, the second stops.
+//! Ctrl-C: the first one finishes the work in hand and says so, the second stops.
 
 use mavis_search::Cancel;
 use std::{
+    io::{IsTerminal, Write},
+    process::exit,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -9,43 +11,82 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Signals this close together are one wish: `timeout` and some shells send theirs twice.
-const ECHO: Duration = Duration::from_secs(1);
+/// Signals this close together are one wish: `timeout` sends its signal to the program and then to its group.
+const ECHO: Duration = Duration::from_millis(100);
+/// How long the program may take to end in order after it was told to drop its work.
+const GRACE: Duration = Duration::from_secs(1);
+/// The exit code of a program that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
 
-/// A flag that the first Ctrl-C raises; the second ends the program at once.
-pub(crate) fn flag() -> Arc<AtomicBool> {
+/// A flag that the first Ctrl-C raises; the second ends the program at once. `work` is what the program then finishes.
+pub(crate) fn flag(work: &'static str) -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&flag);
-    // Without a handler Ctrl-C still ends the program, only less gently.
-    let mut first = None;
-    let _ = ctrlc::set_handler(move || {
-        raised.store(true, Ordering::Relaxed);
-        if first.get_or_insert_with(Instant::now).elapsed() > ECHO {
-            std::process::exit(130);
-        }
-    });
+    finish(work, move || raised.store(true, Ordering::Relaxed));
     flag
 }
 
-/// Two tokens: the first Ctrl-C cancels the one that finishes the work in hand, the second the one that drops it. A third
-/// ends the program at once.
+/// A token that the first Ctrl-C cancels; the second ends the program at once. `work` is what the program then finishes.
+pub(crate) fn cancel(work: &'static str) -> Cancel {
+    let cancel = Cancel::new();
+    let token = cancel.clone();
+    finish(work, move || token.cancel());
+    cancel
+}
+
+/// Two tokens: the first Ctrl-C cancels the one that finishes the games in hand, the second the one that drops them. The
+/// program ends a moment after the second, whatever its players do, and at the third at once.
 pub(crate) fn tokens() -> (Cancel, Cancel) {
     let (drain, cancel) = (Cancel::new(), Cancel::new());
     let tokens = (drain.clone(), cancel.clone());
-    let mut last: Option<Instant> = None;
+    on_signal(move |number| match number {
+        1 => {
+            notice("finishing the games in hand; Ctrl-C again drops them and stops");
+            drain.cancel();
+        }
+        2 => {
+            notice("dropping the games in hand");
+            cancel.cancel();
+            // The handler returns, so that a third signal is noticed while this one waits.
+            std::thread::spawn(|| {
+                std::thread::sleep(GRACE);
+                exit(INTERRUPTED);
+            });
+        }
+        _ => exit(INTERRUPTED),
+    });
+    tokens
+}
+
+/// Calls `act` at the first Ctrl-C; the second ends the program.
+fn finish(work: &'static str, act: impl Fn() + Send + 'static) {
+    on_signal(move |number| {
+        if number > 1 {
+            exit(INTERRUPTED);
+        }
+        notice(&format!("finishing {work}; Ctrl-C again stops at once"));
+        act();
+    });
+}
+
+/// Calls `act` with the number of each signal that is not an echo.
+fn on_signal(mut act: impl FnMut(u32) + Send + 'static) {
+    let (mut number, mut last) = (0, None::<Instant>);
     // Without a handler Ctrl-C still ends the program, only less gently.
     let _ = ctrlc::set_handler(move || {
         if last.is_some_and(|last| last.elapsed() <= ECHO) {
             return;
         }
         last = Some(Instant::now());
-        if cancel.is_cancelled() {
-            std::process::exit(130);
-        } else if drain.is_cancelled() {
-            cancel.cancel();
-        } else {
-            drain.cancel();
-        }
+        number += 1;
+        act(number);
     });
-    tokens
+}
+
+/// One line on stderr, in place of a progress bar that may be there.
+fn notice(text: &str) {
+    let mut stderr = std::io::stderr().lock();
+    let clear = if stderr.is_terminal() { "\r\x1b[2K" } else { "" };
+    // A closed stderr is no reason to stop differently.
+    let _ = writeln!(stderr, "{clear}{text}");
 }

@@ -68,6 +68,42 @@ fn connect_four_by_the_solver_names_the_losing_move_and_speaks_json() {
 }
 
 #[test]
+fn a_bad_game_costs_no_other() {
+    let mavis = program();
+    let good = "[Variant \"connect4\"]\n\n1. 4 4 2. 3 *\n\n";
+    mavis.write("games.pgn", format!("{good}[Event \"bad\"]\n\n1. e4 e5 2. Ke3 Ke7 1-0\n\n{good}"));
+    let output = mavis.output("analyze --pgn games.pgn --player mcts:sims=20");
+    let (text, faults) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{faults}");
+    assert_eq!(text.matches("[Variant").count(), 2, "{text}");
+    assert!(faults.contains("2 games, 1 refused"), "{faults}");
+    assert!(faults.contains("games.pgn: game 2, line 7: illegal move"), "{faults}");
+    let json = mavis.stdout("analyze --pgn games.pgn --player mcts:sims=20 --json");
+    assert!(json.lines().nth(1).unwrap().contains("\"refused\":\"game 2, line 7"), "{json}");
+}
+
+#[test]
+fn ctrl_c_ends_the_search_and_shows_what_it_found() {
+    use std::io::{BufRead as _, BufReader};
+    let mavis = program();
+    let mut child = mavis
+        .command("analyze --game connect4 --player mcts:sims=4000000000 --movetime 600")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut notices = BufReader::new(child.stderr.take().unwrap()).lines();
+    // Long enough for the handler to be there; a signal before that ends the program, and the test.
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(killed.unwrap().success());
+    assert!(notices.next().unwrap().unwrap().starts_with("finishing the search in hand; Ctrl-C again"));
+    let output = child.wait_with_output().unwrap();
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && table.lines().count() == 9, "{table}");
+}
+
+#[test]
 fn an_engine_lists_every_move() {
     let output = program().stdout("analyze --game chess --player uci:stockfish,nodes=20000 --json");
     let shown: serde_json::Value = serde_json::from_str(&output).unwrap();

@@ -9,6 +9,7 @@ use mavis_oracle::{
     Oracle as _,
     gtp::{GtpCommand, GtpEngine},
     htp::{HtpOracle, HtpQuestion, HtpSettings},
+    process::Patience,
 };
 use mavis_play::{Player as _, Referee, Registry, TimeControl, add_engines};
 use nonsense::Nonsense;
@@ -25,7 +26,7 @@ fn arguments(game: &str, player: &str) -> Vec<String> {
 }
 
 fn engine(game: &str, player: &str) -> GtpEngine {
-    GtpEngine::start(program(), &arguments(game, player), &[], PATIENCE).unwrap()
+    GtpEngine::start(program(), &arguments(game, player), &[], Patience::always(PATIENCE)).unwrap()
 }
 
 /// Asks and gives the answer, or `? REASON`.
@@ -78,6 +79,10 @@ fn a_session_as_a_controller_holds_it() {
     check("undo", "? cannot undo");
     check("genmove", "? syntax error");
     check("fly", "? unknown command");
+    // A command that is refused does nothing.
+    check("quit 1", "? syntax error");
+    check("clear_board 1", "? syntax error");
+    check("mavis-position", "xx../xo../x.../x... o");
     check("quit", "");
 }
 
@@ -148,7 +153,7 @@ fn an_engine_that_is_killed_is_started_again_and_one_that_is_none_is_named() {
         program: program().to_owned(),
         arguments: arguments("connect4", "random"),
         preparation: Vec::new(),
-        patience: PATIENCE,
+        patience: Patience::always(PATIENCE),
         hex_only: false,
     };
     let mut player = mavis_play::GtpPlayer::start(settings).unwrap();

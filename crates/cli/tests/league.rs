@@ -5,6 +5,7 @@
 use mavis_testkit::Program;
 use serde_json::Value;
 use std::fs;
+use std::io::BufRead as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -133,6 +134,47 @@ fn ctrl_c_finishes_the_games_in_hand() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("mcts:sims=300"), "the table so far");
 }
 
+/// The second signal is heard however soon it comes after the first, and stops players that think for minutes.
+#[cfg(unix)]
+#[test]
+fn the_second_ctrl_c_stops_at_once() {
+    let mavis = league(
+        "
+        name = 'slow'
+        game = 'hex'
+        concurrency = 2
+        schedule.pairs = 2
+        players = [{ player = 'mcts:sims=100000000' }, { player = 'mcts:sims=100000000,c=2' }]
+        ",
+    );
+    for (idx, millis) in [150, 300, 500, 900, 1000].into_iter().enumerate() {
+        let mut child = mavis
+            .command(&format!("league run --config c.toml --out {idx}"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = std::io::BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        let interrupt = || Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        assert!(lines.by_ref().any(|line| line.contains("2 at once")));
+        // The games are handed out right after that line; a signal before leaves nothing to finish.
+        std::thread::sleep(Duration::from_secs(1));
+        assert!(interrupt().success());
+        assert!(lines.by_ref().any(|line| line.starts_with("finishing the games in hand; Ctrl-C again")));
+        std::thread::sleep(Duration::from_millis(millis));
+        assert!(interrupt().success());
+        let began = std::time::Instant::now();
+        assert_eq!(lines.next().as_deref(), Some("dropping the games in hand"));
+        while child.try_wait().unwrap().is_none() {
+            assert!(
+                began.elapsed() < Duration::from_secs(30),
+                "still there after {millis} ms between signals"
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
 #[test]
 fn a_test_stops_at_its_verdict() {
     let mavis = league(
@@ -173,6 +215,15 @@ fn bad_leagues_are_refused_on_one_line() {
         mavis.write("c.toml", SMALL.replace("lookahead:2", player));
         mavis.check_bad("league run --config c.toml --out b", part);
         assert!(!folder.join("b").exists(), "nothing is written for a bad league");
+    }
+    for (line, part) in [
+        ("clock = '1e19'", "clock: bad time control '1e19'"),
+        ("clock = '1+1e19'", "expected a number from 0 to 1000000000"),
+        ("limits.time = 1e19", "limits.time: '10000000000000000000' is not a time"),
+        ("tolerance = 1e19", "tolerance: '10000000000000000000' is not a time"),
+    ] {
+        mavis.write("c.toml", format!("{line}\n{SMALL}"));
+        mavis.check_bad("league run --config c.toml --out b", part);
     }
     mavis.write("c.toml", SMALL.replace("'connect4'", "'othello'"));
     mavis.check_bad("league run --config c.toml --out b", "'solver' does not judge othello");

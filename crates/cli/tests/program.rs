@@ -30,6 +30,51 @@ fn the_same_seed_plays_the_same_game_in_every_game() {
 }
 
 #[test]
+fn the_seed_draws_the_array_of_chess960() {
+    let start = |seed: u32| {
+        let line =
+            format!("play --game chess960 --first random --second random --max-plies 1 --seed {seed} --json");
+        let game: serde_json::Value = serde_json::from_str(&mavis().stdout(&line)).expect("JSON");
+        game["start"].as_str().expect("a position").to_owned()
+    };
+    assert_eq!(start(1), start(1));
+    assert_ne!(start(1), start(2));
+    let usual = "play --game chess --first random --second random --max-plies 1 --seed 1 --json";
+    assert!(mavis().stdout(usual).contains("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq"));
+}
+
+#[test]
+fn positions_may_begin_with_a_hyphen() {
+    let start = "---------------------------OX------XO--------------------------- X";
+    let shown = mavis().stdout(&format!("show --game othello --position '{start}' --moves D3"));
+    assert!(shown.contains(" O"), "{shown}");
+    mavis().run(&format!("analyze --game othello --position '{start}' --player mcts:sims=20"));
+}
+
+#[test]
+fn times_that_are_too_long_are_refused() {
+    let mavis = mavis();
+    for (line, part) in [
+        (
+            "analyze --game connect4 --player mcts --movetime 1e19",
+            "--movetime: '10000000000000000000' is not a",
+        ),
+        ("analyze --game connect4 --player mcts --movetime nan", "expected a number from 0 to 1000000000"),
+        ("play --game connect4 --first mcts --second random --movetime 1e19", "--movetime"),
+        ("play --game connect4 --first mpc:evaluator=mcts,time=1e19 --second random", "1e19"),
+        ("bench model --preset test --seconds 1e19", "expected a number from 0 to 1000000000"),
+        ("probs train --game connect4 --max-minutes 1e19 --out a", "--max-minutes"),
+    ] {
+        mavis.check_bad(line, part);
+    }
+    let output = mavis.output("play --game connect4 --first random --second random --clock 1e19");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("expected a number from 0 to 1000000000"));
+    // The longest time of all still works.
+    mavis.run("play --game connect4 --first mcts:sims=5 --second random --clock 1e9+1e9 --quiet");
+}
+
+#[test]
 fn bad_input_is_one_line_and_code_2() {
     mavis().check_bad("show --game ches", "unknown game 'ches'");
     mavis().check_bad("show --game chess --position '8/8/8/8/8/8/8/8 w - - 0 1'", "bad chess position");

@@ -233,6 +233,27 @@ mod tests {
         );
     }
 
+    /// A fault costs its game and no other.
+    #[test]
+    fn games_after_a_fault_are_read() {
+        for bad in [
+            "1. e4 e5 2. Ke3 {a [b]} Ke7 1-0",
+            "[A \"b\"]\n\n1. e4 {never ends\n\n2. d4 *",
+            "[A \"b\"]\n\n1. e4 (1. d4\n[%x] 2. d4",
+            "[A \"b]\n[B \"c\"]\n\n1. e4 1-0",
+            "[A \"b]\n[B \"c\"]\n",
+            "[Variant \"atomic\"]\n\n1. e4 {\n[%eval 1] 1-0} e5 1/2-1/2",
+            "1. e4 } *",
+        ] {
+            let text = format!("{bad}\n[Event \"next\"]\n\n1. d4 *\n{bad}\n\n[Event \"last\"]\n\n*\n");
+            let read: Vec<_> = PgnReader::new(&text).map(|game| game.ok().map(|game| game.tags)).collect();
+            let tag = |value: &str| Some(vec![("Event".to_owned(), value.to_owned())]);
+            assert_eq!(read, [None, tag("next"), None, tag("last")], "{text}");
+        }
+        let games: Vec<_> = PgnReader::new("1. Ke3 *\n1. d4 *").map(|game| game.is_ok()).collect();
+        assert_eq!(games, [false, true]);
+    }
+
     #[test]
     fn faults_name_their_place() {
         for (text, place, part) in [

@@ -77,16 +77,17 @@ impl Statistics {
         Ok(counter.finish())
     }
 
-    /// The frequencies of moves in 50 buckets of equally many moves, most frequent first: the bars of figure A2.
+    /// The mean frequency of a move in 50 buckets of moves, most frequent first: the bars of figure A2. Buckets differ by one move
+    /// where 50 does not divide their number, so sums would not fall from bucket to bucket.
     #[must_use]
-    pub fn move_buckets(&self) -> Vec<u64> {
-        let n = self.moves.len();
-        (0..N_BUCKETS)
-            .map(|bucket| {
-                let range = bucket * n / N_BUCKETS..(bucket + 1) * n / N_BUCKETS;
-                self.moves[range].iter().map(|(_, count)| count).sum()
-            })
-            .collect()
+    pub fn move_buckets(&self) -> Vec<f64> {
+        let n_buckets = self.moves.len().min(N_BUCKETS);
+        let bucket = |k: usize| {
+            let range = k * self.moves.len() / n_buckets..(k + 1) * self.moves.len() / n_buckets;
+            let n = range.len() as f64;
+            self.moves[range].iter().map(|(_, count)| *count as f64).sum::<f64>() / n
+        };
+        (0..n_buckets).map(bucket).collect()
     }
 }
 

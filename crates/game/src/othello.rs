@@ -214,10 +214,11 @@ impl Game for Othello {
     }
 
     fn parse_move(&self, text: &str) -> Result<Move, MoveError> {
+        // Records write squares in capitals as often as not.
         let mv = match text.as_bytes() {
-            b"pass" => Self::PASS,
-            [column @ b'a'..=b'h', row @ b'1'..=b'8'] => {
-                Move(u16::from(row - b'1') * 8 + u16::from(column - b'a'))
+            _ if text.eq_ignore_ascii_case("pass") => Self::PASS,
+            [column @ (b'a'..=b'h' | b'A'..=b'H'), row @ b'1'..=b'8'] => {
+                Move(u16::from(row - b'1') * 8 + u16::from(column.to_ascii_lowercase() - b'a'))
             }
             _ => {
                 return Err(MoveError::Syntax {
@@ -354,6 +355,10 @@ mod tests {
         start.legal_moves_into(&mut moves);
         let moves: Vec<String> = moves.iter().map(|&mv| start.move_text(mv)).collect();
         assert_eq!(moves, ["d3", "c4", "f5", "e6"]);
+        for text in ["D3", "C4", "F5", "E6"] {
+            assert_eq!(start.parse_move(text), start.parse_move(&text.to_lowercase()));
+        }
+        assert_eq!(start.parse_move("PASS"), Err(MoveError::Illegal { text: "PASS".to_owned() }));
     }
 
     #[test]

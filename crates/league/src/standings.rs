@@ -24,6 +24,8 @@ pub struct Standings {
     pub ratings: Ratings,
     /// External ratings in the same order, where some players have a published one.
     pub external: Option<Vec<Estimate>>,
+    /// Why there are none though some players have a published rating.
+    pub external_missing: Option<CalibrationError>,
     /// Indices of the players, best first.
     pub order: Vec<usize>,
     /// `[row][column]`: the row player's tally against the column player.
@@ -34,6 +36,8 @@ pub struct Standings {
     pub ends: BTreeMap<EndKind, u64>,
     /// Games lost by a fault, by player and sort.
     pub faults: BTreeMap<(String, EndKind), u64>,
+    /// `[row][column]`: games that the row player lost to the column player by a fault.
+    pub forfeits: Vec<Vec<u64>>,
     /// Plies of each game, opening included.
     pub lengths: Vec<usize>,
     /// Ratings after growing shares of the games: the number of games and every player's Elo.
@@ -59,9 +63,6 @@ pub enum StandingsError {
     /// Results that cannot be rated.
     #[error(transparent)]
     Ratings(#[from] RatingError),
-    /// Anchors that fix no scale.
-    #[error(transparent)]
-    Calibration(#[from] CalibrationError),
     /// A bad sequential test.
     #[error(transparent)]
     Sprt(#[from] SprtError),
@@ -70,10 +71,29 @@ pub enum StandingsError {
 /// How many points of history a report shows.
 const HISTORY_POINTS: usize = 20;
 
+impl Standings {
+    /// What a reader must know beside the numbers.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let missing = self.external_missing.iter().map(|reason| format!("no external Elo yet: {reason}"));
+        let faults = self.faults.iter().map(|((player, kind), n)| match n {
+            1 => format!("{player} lost 1 game by {kind}"),
+            n => format!("{player} lost {n} games by {kind}"),
+        });
+        self.ratings.notes.iter().map(ToString::to_string).chain(missing).chain(faults).collect()
+    }
+
+    /// Games that a player lost by a fault of its own.
+    #[must_use]
+    pub fn n_forfeits(&self, player: usize) -> u64 {
+        self.forfeits.get(player).map_or(0, |row| row.iter().sum())
+    }
+}
+
 /// Where the league stands after these games.
 ///
 /// # Errors
-/// When the ratings section names no player, or the anchors or the test make no sense.
+/// When the ratings section names no player, or the test makes no sense.
 pub fn standings(
     config: &LeagueConfig,
     games: &[StoredGame],
@@ -89,17 +109,23 @@ pub fn standings(
     settings.intervals = Intervals::Sandwich;
     let history = history(&results, &settings)?;
     let (ends, faults) = ends(games);
+    let (external, external_missing) = match external(config, &ratings) {
+        Ok(external) => (external, None),
+        Err(error) => (None, Some(error)),
+    };
     Ok(Standings {
         name: config.name.clone(),
         game: config.game.clone(),
         finished: games.len() as u64,
         planned: Schedule::new(config).n_games(),
-        external: external(config, &ratings)?,
+        external,
+        external_missing,
         order,
         cross: results.cross_table(),
         seconds: seconds(config, &names, games),
         ends,
         faults,
+        forfeits: forfeits(&names, games),
         lengths: games.iter().map(|game| game.opening.len() + game.moves.len()).collect(),
         history,
         test: test(config, &results)?,
@@ -107,7 +133,7 @@ pub fn standings(
     })
 }
 
-fn external(config: &LeagueConfig, ratings: &Ratings) -> Result<Option<Vec<Estimate>>, StandingsError> {
+fn external(config: &LeagueConfig, ratings: &Ratings) -> Result<Option<Vec<Estimate>>, CalibrationError> {
     let anchors: Vec<Anchor> = config
         .players
         .iter()
@@ -172,15 +198,22 @@ fn ends(games: &[StoredGame]) -> Ends {
     let (mut ends, mut faults) = (BTreeMap::new(), BTreeMap::new());
     for game in games {
         *ends.entry(game.end.by).or_default() += 1;
-        if game.end.by.is_fault() {
-            let loser = match game.result {
-                crate::wire::StoredResult::First => &game.second,
-                _ => &game.first,
-            };
-            *faults.entry((loser.clone(), game.end.by)).or_default() += 1;
+        if let Some((loser, _)) = game.forfeit() {
+            *faults.entry((loser.to_owned(), game.end.by)).or_default() += 1;
         }
     }
     (ends, faults)
+}
+
+fn forfeits(names: &[String], games: &[StoredGame]) -> Vec<Vec<u64>> {
+    let mut table = vec![vec![0; names.len()]; names.len()];
+    let index = |name: &str| names.iter().position(|known| known == name);
+    for (loser, winner) in games.iter().filter_map(StoredGame::forfeit) {
+        if let (Some(loser), Some(winner)) = (index(loser), index(winner)) {
+            table[loser][winner] += 1;
+        }
+    }
+    table
 }
 
 /// Replays the test pair by pair in the order of the schedule, up to its verdict.

@@ -1,18 +1,25 @@
 //! Standings of a real league as table, JSON and page.
 
-use mavis_league::wire::{LeagueConfig, LeagueStore, StandingsJson};
+use mavis_league::wire::{
+    EndKind, LeagueConfig, LeagueStore, StandingsJson, StoredEnd, StoredGame, StoredResult,
+};
 use mavis_league::{Intervals, RunOptions, Standings, report, run, standings};
 use mavis_play::Registry;
 use std::sync::Arc;
 
 fn league(text: &str) -> (LeagueConfig, Standings) {
+    let (config, games) = games(text);
+    let standings = standings(&config, &games, Intervals::Sandwich).expect("rates");
+    (config, standings)
+}
+
+fn games(text: &str) -> (LeagueConfig, Vec<StoredGame>) {
     let folder = tempfile::tempdir().expect("a folder");
     let config = LeagueConfig::from_toml(text).expect("valid");
     let registry = Arc::new(Registry::basic());
     run(&config, folder.path(), folder.path(), &registry, &RunOptions::default(), &mut |_| {}).expect("runs");
     let (_, games) = LeagueStore::read(folder.path()).expect("readable");
-    let standings = standings(&config, &games, Intervals::Sandwich).expect("rates");
-    (config, standings)
+    (config, games)
 }
 
 const FOUR: &str = "
@@ -42,6 +49,47 @@ fn the_table_has_every_player_once_in_order() {
     let cross = report::cross_table(&standings);
     assert_eq!(cross.lines().count(), 5);
     assert!(cross.lines().skip(1).all(|line| line.matches("/40").count() == 3), "{cross}");
+}
+
+/// After a game between two others, the anchors still share one rating.
+#[test]
+fn a_young_league_has_a_table_without_external_ratings() {
+    let (config, games) = games(FOUR);
+    let between = |a: &str, b: &str| games.iter().find(|game| game.first == a && game.second == b).cloned();
+    let first = between("lookahead:1", "tree").expect("a game of theirs");
+    let young = standings(&config, &[first], Intervals::Sandwich).expect("rates");
+    assert!(young.external.is_none());
+    let table = report::table(&young);
+    assert!(!table.contains("External"), "{table}");
+    assert!(
+        table.contains("note: no external Elo yet: the anchors have the same internal rating"),
+        "{table}"
+    );
+    assert!(report::html(&young, &config).expect("drawn").contains("no external Elo yet"));
+    assert!(report::json(&young).notes.iter().any(|note| note.starts_with("no external Elo")));
+}
+
+/// A score made of crashes says so beside the numbers, and PGN in its own words.
+#[test]
+fn games_lost_by_faults_show_beside_the_score() {
+    let (config, mut games) = games(FOUR);
+    for game in games.iter_mut().filter(|game| game.first == "random" && game.second == "tree") {
+        game.result = StoredResult::Second;
+        game.end = StoredEnd { by: EndKind::Failure, reason: "first player failed: it crashed".to_owned() };
+    }
+    let standings = standings(&config, &games, Intervals::Sandwich).expect("rates");
+    let table = report::table(&standings);
+    assert!(table.lines().next().is_some_and(|head| head.contains("By faults")), "{table}");
+    assert!(table.contains("note: random lost 20 games by failure"), "{table}");
+    let cross = report::cross_table(&standings);
+    assert_eq!(cross.matches("/40 (20f)").count(), 2, "{cross}");
+    let json = report::json(&standings);
+    let random = json.players.iter().find(|player| player.name == "random").expect("plays");
+    assert_eq!(random.forfeits, 20);
+    let rules = config.rules().expect("valid");
+    let lost = games.iter().find(|game| game.end.by == EndKind::Failure).expect("one of them");
+    let text = mavis_league::wire::pgn(&config, rules, lost).expect("replays");
+    assert!(text.contains("[Termination \"abandoned\"]") && text.contains("it crashed}"), "{text}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::gtp::{GtpCommand, GtpEngine, color};
 use crate::oracle::refuse_finished;
-use crate::process::EngineError;
+use crate::process::{EngineError, Patience};
 use crate::{Identity, MoveVerdict, Oracle, OracleError, Score, Verdict};
 use mavis_game::{Game, Hex, Move, Position};
 use std::path::PathBuf;
@@ -63,7 +63,7 @@ impl HtpOracle {
 
     fn started(&self) -> Result<GtpEngine, EngineError> {
         let HtpSettings { program, arguments, preparation, patience, .. } = &self.settings;
-        GtpEngine::start(program, arguments, preparation, *patience)
+        GtpEngine::start(program, arguments, preparation, Patience::always(*patience))
     }
 
     fn attempt(&mut self, position: &Hex) -> Result<Verdict, EngineError> {

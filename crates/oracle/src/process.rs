@@ -1,16 +1,46 @@
-//! A child process that speaks in lines over its pipes, and dies with its handle.
-#![cfg_attr(not(test), deny(clippy::panic, clippy::unwrap_used, clippy::expect_used))]
+//! A child process that speaks in lines over its pipes, and dies with its handle and with this program.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
+
+mod watchdog;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Access, access};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// A line longer than this is no answer of a working engine.
 const LONGEST_LINE: usize = 1 << 20;
+
+/// How long we wait for an engine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Patience {
+    /// For its first answer: it may load large networks, on a machine where many engines start at once.
+    pub startup: Duration,
+    /// For every later one, beyond what the engine was given to think.
+    pub answer: Duration,
+}
+
+impl Patience {
+    /// The same for every answer.
+    #[must_use]
+    pub fn always(time: Duration) -> Self {
+        Self { startup: time, answer: time }
+    }
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { startup: Duration::from_secs(60), answer: Duration::from_secs(5) }
+    }
+}
 
 /// What goes wrong with a child engine.
 #[derive(Debug, thiserror::Error)]
@@ -74,7 +104,8 @@ pub enum EngineError {
     },
 }
 
-/// A running child with its pipes. Dropping it kills its whole process group.
+/// A running child with its pipes. Dropping it kills its whole process group; so does the end of this program, whatever ends
+/// it.
 #[derive(Debug)]
 pub struct ChildProcess {
     child: Child,
@@ -92,14 +123,10 @@ impl ChildProcess {
     /// When the system cannot start it.
     pub fn start(program: &Path, arguments: &[String]) -> Result<Self, EngineError> {
         let failed = |source| EngineError::Start { program: program.to_owned(), source };
-        let mut child = Command::new(program)
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .map_err(failed)?;
+        // A shell starts the program and could only report such a fault by its exit status.
+        access(program, Access::EXEC_OK).map_err(|error| failed(error.into()))?;
+        let mut command = watchdog::watched(program, arguments).map_err(failed)?;
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
         match (child.stdin.take(), child.stdout.take()) {
             (Some(stdin), Some(stdout)) => Ok(Self { child, stdin, stdout, buffer: Vec::new(), start: 0 }),
             _ => Err(failed(io::Error::other("no pipes"))),
@@ -123,7 +150,7 @@ impl ChildProcess {
     /// Whether a whole line has been read and not yet given out.
     #[must_use]
     pub fn has_line(&self) -> bool {
-        self.buffer[self.start..].contains(&b'\n')
+        self.buffer.iter().skip(self.start).any(|&byte| byte == b'\n')
     }
 
     /// The next line without its end, waiting until `deadline`; bytes that are not UTF-8 are replaced.
@@ -141,9 +168,10 @@ impl ChildProcess {
     pub fn line_here(&mut self, deadline: Instant) -> Result<Option<Cow<'_, str>>, EngineError> {
         let mut searched = self.start;
         loop {
-            if let Some(length) = self.buffer[searched..].iter().position(|&byte| byte == b'\n') {
+            let unsearched = self.buffer.get(searched..).unwrap_or_default();
+            if let Some(length) = unsearched.iter().position(|&byte| byte == b'\n') {
                 let end = searched + length;
-                let bytes = self.buffer[self.start..end].trim_ascii_end();
+                let bytes = self.buffer.get(self.start..end).unwrap_or_default().trim_ascii_end();
                 self.start = end + 1;
                 // Nearly every line is text; looking for what is not takes several times as long.
                 return Ok(Some(match std::str::from_utf8(bytes) {
@@ -184,7 +212,7 @@ impl ChildProcess {
         match self.stdout.read(&mut chunk) {
             Ok(0) => Err(EngineError::Died { status: self.status() }),
             Ok(n) => {
-                self.buffer.extend_from_slice(&chunk[..n]);
+                self.buffer.extend(chunk.iter().take(n));
                 Ok(true)
             }
             Err(error) => Err(self.broken(error)),
@@ -200,10 +228,14 @@ impl ChildProcess {
     }
 
     /// How the child ended; a process that closed its pipe is given a moment to end.
-    fn status(&mut self) -> Option<ExitStatus> {
+    fn status(&self) -> Option<ExitStatus> {
+        let child = Pid::from_child(&self.child);
+        // The child stays a zombie until it is dropped, so that nobody else can have the id of its group.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         for _ in 0..20 {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                return Some(status);
+            if let Ok(Some(status)) = waitid(WaitId::Pid(child), options) {
+                let exited = status.exit_status().map(|code| code << 8);
+                return exited.or(status.terminating_signal()).map(ExitStatus::from_raw);
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -214,9 +246,8 @@ impl ChildProcess {
 impl Drop for ChildProcess {
     fn drop(&mut self) {
         // The group, so that a wrapper script's engine goes too. Errors mean it is gone already.
-        if let Some(group) = rustix::process::Pid::from_raw(self.child.id() as i32) {
-            rustix::process::kill_process_group(group, rustix::process::Signal::KILL).ok();
-        }
+        kill_process_group(Pid::from_child(&self.child), Signal::KILL).ok();
+        watchdog::forget(self.child.id());
         self.child.wait().ok();
     }
 }

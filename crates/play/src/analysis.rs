@@ -79,14 +79,14 @@ impl Analysis {
         Some(Self { choice, moves })
     }
 
-    /// Tells the best lines, as many as the limit asks for, the best last so that it is what a reader keeps.
+    /// Tells the best lines, as many as the limit asks for, the best first.
     pub fn tell(&self, limit: &Limit, sink: &mut dyn FnMut(&Thought)) {
         let n_lines = (limit.lines.max(1) as usize).min(self.moves.len());
         let nodes = self.choice.thought.nodes;
-        for (index, line) in self.moves[..n_lines].iter().enumerate().skip(1) {
-            sink(&line.thought(index as u32 + 1, nodes));
-        }
         sink(&self.choice.thought);
+        for (line, rank) in self.moves.iter().take(n_lines).zip(1..).skip(1) {
+            sink(&line.thought(rank, nodes));
+        }
     }
 }
 

@@ -25,8 +25,8 @@ impl Clock {
         let usable = self.own.saturating_sub(overhead);
         let moves = self.moves_to_go.map_or(30, |moves| moves.clamp(1, 50));
         // Never the whole clock, even with one move to go: the overhead is an estimate.
-        let cap = usable * 4 / 5;
-        (usable / moves + self.increment * 3 / 4).min(cap)
+        let cap = usable - usable / 5;
+        (usable / moves).saturating_add(self.increment - self.increment / 4).min(cap)
     }
 }
 
@@ -81,6 +81,18 @@ mod tests {
                 assert!(share <= Duration::from_millis(own.saturating_sub(30)), "{own} {moves:?} {share:?}");
             }
         }
+    }
+
+    #[test]
+    fn the_longest_times_overflow_nothing() {
+        let clock = Clock {
+            own: Duration::MAX,
+            other: Duration::MAX,
+            increment: Duration::MAX,
+            other_increment: Duration::MAX,
+            moves_to_go: Some(1),
+        };
+        assert_eq!(clock.share(Duration::ZERO), Duration::MAX - Duration::MAX / 5);
     }
 
     #[test]

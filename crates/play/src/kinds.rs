@@ -15,7 +15,10 @@ use crate::{
     players::{GtpPlayer, GtpSettings, UciLimits, UciPlayer, UciSettings},
 };
 use mavis_eval::{Cache, Scripted};
-use mavis_oracle::{Effort, OracleEvaluator, engine, process::find_engine};
+use mavis_oracle::{
+    Effort, OracleEvaluator, engine,
+    process::{Patience, find_engine},
+};
 use mavis_search::mcts::Settings;
 use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
@@ -93,7 +96,7 @@ pub fn add_engines(registry: &mut Registry, search_path: Option<OsString>) {
             Key::new("movetime", "milliseconds a move"),
             Key::new("skill", "the engine's Skill Level"),
             Key::new("elo", "the engine's UCI_Elo, with UCI_LimitStrength"),
-            Key::new("patience", "milliseconds an answer may be overdue (default 5000)"),
+            Key::new("patience", PATIENCE_HELP),
             Key::new("jitter", "share by which the nodes of each move vary at random, 0 to 1 (default 0)"),
         ],
         open: true,
@@ -114,12 +117,20 @@ pub fn add_engines(registry: &mut Registry, search_path: Option<OsString>) {
                 Key::new("argument", "the engine's program"),
                 Key::new("args", "arguments of the program, separated by spaces"),
                 Key::new("setup", "commands sent after the start, separated by semicolons"),
-                Key::new("patience", "milliseconds an answer may be overdue (default 5000)"),
+                Key::new("patience", PATIENCE_HELP),
             ],
             open: false,
             build: Box::new(move |options, _| gtp_player(options, &path)),
         });
     }
+}
+
+const PATIENCE_HELP: &str = "milliseconds an answer may be overdue (default 5000, 60000 for the first one)";
+
+/// A patience that is given holds for every answer.
+fn patience(options: &mut Options<'_>) -> Result<Patience, BuildError> {
+    let given = options.value("patience")?.map(Duration::from_millis);
+    Ok(given.map_or_else(Patience::default, Patience::always))
 }
 
 fn gtp_player(options: &mut Options<'_>, path: &Option<OsString>) -> Result<Box<dyn Player>, BuildError> {
@@ -129,7 +140,7 @@ fn gtp_player(options: &mut Options<'_>, path: &Option<OsString>) -> Result<Box<
         options.argument()?.ok_or_else(|| unavailable(format!("expected {kind}:PROGRAM")))?;
     let arguments: Option<String> = options.value("args")?;
     let setup: Option<String> = options.value("setup")?;
-    let patience = Duration::from_millis(options.value("patience")?.unwrap_or(5000));
+    let patience = patience(options)?;
     let split = |text: &Option<String>, at: &[char]| -> Vec<String> {
         let parts = text.iter().flat_map(|text| text.split(at)).map(str::trim);
         parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
@@ -153,7 +164,7 @@ fn uci_player(options: &mut Options<'_>, path: &Option<OsString>) -> Result<Box<
         depth: options.positive("depth")?,
         move_time: options.positive("movetime")?.map(Duration::from_millis),
     };
-    let patience = Duration::from_millis(options.value("patience")?.unwrap_or(5000));
+    let patience = patience(options)?;
     let jitter = options.value::<f64>("jitter")?.unwrap_or(0.0);
     if !(0.0..=1.0).contains(&jitter) {
         return Err(BuildError::value("uci", "jitter", &jitter.to_string()));

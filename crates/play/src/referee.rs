@@ -177,7 +177,7 @@ impl Referee {
                 Ok((mv, thought)) => {
                     if let (Some(clocks), Some(control)) = (&mut clocks, self.time_control) {
                         let left = &mut clocks[side.index()];
-                        *left = left.saturating_sub(time) + control.increment;
+                        *left = left.saturating_sub(time).saturating_add(control.increment);
                     }
                     let text = record.end.move_text(mv);
                     record.end.play_unchecked(mv);
@@ -239,7 +239,7 @@ impl Referee {
             other => Termination::Failure { side, reason: other.to_string() },
         })?;
         let allowed = [left, self.limits[side.index()].time].into_iter().flatten().min();
-        if allowed.is_some_and(|allowed| time > allowed + self.tolerance) {
+        if allowed.is_some_and(|allowed| time > allowed.saturating_add(self.tolerance)) {
             return Err(Termination::Time(side));
         }
         if !position.is_legal(choice.mv) {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic in a test is the failure we want to see")]
 
 use mavis_game::{CastlingMode, Chess, Game as _, Position, Rules};
+use mavis_oracle::process::Patience;
 use mavis_play::{
     Choice, Limit, Player, PlayerError, Referee, Registry, Termination, Thought, TimeControl, Turn,
     UciLimits, UciPlayer, UciSettings, add_engines, add_oracles,
@@ -41,7 +42,7 @@ fn fake_engine(folder: &Path, on_go: &str) -> UciSettings {
         arguments: vec![program.display().to_string()],
         options: Vec::new(),
         limits: UciLimits::default(),
-        patience: Duration::from_millis(2000),
+        patience: Patience { answer: Duration::from_millis(2000), ..Patience::default() },
         jitter: 0.0,
     }
 }
@@ -62,6 +63,18 @@ fn stockfish_plays_with_options_clocks_and_chess960() {
     let record =
         Referee { max_plies: Some(10), ..Referee::default() }.play(&start960, [&mut *strong, &mut *weak]);
     assert_eq!(record.moves.len(), 10, "{:?}", record.verdict);
+}
+
+/// Engines load networks before they first answer, which takes longer than any later answer may.
+#[test]
+fn an_engine_may_start_slowly() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = fake_engine(folder.path(), "echo bestmove g2g4");
+    let script = fs::read_to_string(folder.path().join("engine.sh")).unwrap();
+    fs::write(folder.path().join("engine.sh"), format!("sleep 1.2\n{script}")).unwrap();
+    settings.patience.answer = Duration::from_millis(1000);
+    let mut slow = UciPlayer::start(settings).unwrap();
+    assert!(choose(&mut slow, &Position::start(Rules::Chess), Limit::default()).is_ok());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Self-play of the AlphaZero-style learner: a search for every move, which is drawn in proportion to its visits.
 
 use crate::{
-    Planes, ProbsError, Settings,
+    Meter, Planes, ProbsError, Settings,
     batch::Asker,
     episode::{Episode, end},
     puct::{Tree, priors},
@@ -16,6 +16,7 @@ pub(crate) fn play_games<G: Planes>(
     settings: &Settings,
     round: u32,
     (value, policy): (&Asker<'_>, &Asker<'_>),
+    meter: &Meter,
 ) -> Result<Vec<Episode<G>>, ProbsError> {
     let numbers: Vec<u64> = (0..u64::from(settings.games)).collect();
     let groups: Result<Vec<_>, _> = numbers
@@ -27,7 +28,7 @@ pub(crate) fn play_games<G: Planes>(
                 random: random(settings.seed, Purpose::SelfPlay, round, number),
                 noisy: false,
             };
-            play_group(numbers.iter().map(table).collect(), settings, value, policy)
+            play_group(numbers.iter().map(table).collect(), settings, (value, policy), meter)
         })
         .collect();
     Ok(groups?.into_iter().flatten().collect())
@@ -44,14 +45,17 @@ struct Table<G> {
 fn play_group<G: Planes>(
     mut tables: Vec<Table<G>>,
     settings: &Settings,
-    value: &Asker<'_>,
-    policy: &Asker<'_>,
+    (value, policy): (&Asker<'_>, &Asker<'_>),
+    meter: &Meter,
 ) -> Result<Vec<Episode<G>>, ProbsError> {
+    let (n_tables, mut n_over) = (tables.len(), 0);
     loop {
         // Every game goes on until it needs values.
         let waiting: Vec<bool> = tables.iter_mut().map(|table| table.advance(settings)).collect();
         let mut open: Vec<&mut Table<G>> =
             tables.iter_mut().zip(waiting).filter_map(|(table, waits)| waits.then_some(table)).collect();
+        let n_now = n_tables - open.len();
+        meter.add(n_now - std::mem::replace(&mut n_over, n_now));
         if open.is_empty() {
             break;
         }

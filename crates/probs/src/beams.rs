@@ -1,7 +1,7 @@
 //! The beam searches of a round: all leaves of many searches go through the nets together.
 
 use crate::{
-    Planes, ProbsError,
+    Meter, Planes, ProbsError,
     batch::{Asker, KeyMap},
     self_play::together,
 };
@@ -15,6 +15,7 @@ pub(crate) fn search_all<G: Planes>(
     settings: &Settings,
     v: &Asker<'_>,
     q: &Asker<'_>,
+    meter: &Meter,
 ) -> Result<Vec<Vec<(Move, f32)>>, ProbsError> {
     let mut places: KeyMap<usize> = KeyMap::default();
     let mut different: Vec<&G> = Vec::new();
@@ -27,8 +28,14 @@ pub(crate) fn search_all<G: Planes>(
             })
         })
         .collect();
-    let groups: Result<Vec<_>, _> =
-        different.par_chunks(together(q)).map(|states| search_group(states, settings, v, q)).collect();
+    // Equal states are searched once, and count as done at once.
+    meter.add(states.len() - different.len());
+    let search = |states: &[&G]| {
+        let results = search_group(states, settings, v, q);
+        meter.add(states.len());
+        results
+    };
+    let groups: Result<Vec<_>, _> = different.par_chunks(together(q)).map(search).collect();
     let results: Vec<Vec<(Move, f32)>> = groups?.into_iter().flatten().collect();
     Ok(rows.into_iter().map(|row| results[row].clone()).collect())
 }

@@ -1,7 +1,7 @@
 //! Matches of the greedy player against the agents of paper 004.
 
 use crate::{
-    AGENTS, ProbsError, Settings,
+    AGENTS, Meter, Phase, ProbsError, Settings,
     batch::Asker,
     rating::rating,
     self_play::{Purpose, random},
@@ -20,16 +20,26 @@ const LONGEST: u32 = 1000;
 ///
 /// # Errors
 /// When the net or an agent fails.
-pub fn evaluate(net: &dyn ConvNet, settings: &Settings, round: u32) -> Result<EvaluationLine, ProbsError> {
+pub fn evaluate(
+    net: &dyn ConvNet,
+    settings: &Settings,
+    round: u32,
+    meter: &Meter,
+) -> Result<EvaluationLine, ProbsError> {
     let q = Asker::new(net, Weights::Average);
     let start = Position::start(settings.rules()?);
     let n_agents = 1 + settings.evaluation.plies as usize;
+    let n_games = settings.evaluation.games as usize * n_agents.min(AGENTS.len());
+    meter.begin(round, Phase::Rating, n_games);
     let mut agents = Vec::new();
     for (plies, (name, anchor)) in AGENTS.iter().enumerate().take(n_agents) {
         let mut tables = tables(&start, settings, round, plies as u32);
-        while tables.iter().any(|table| table.outcome.is_none()) {
+        let mut n_over = 0;
+        while n_over < tables.len() {
             greedy_moves(&mut tables, &q)?;
             tables.par_iter_mut().try_for_each(Table::agent_move)?;
+            let n_now = tables.iter().filter(|table| table.outcome.is_some()).count();
+            meter.add(n_now - std::mem::replace(&mut n_over, n_now));
         }
         let mut tally = Tally::default();
         tables.iter().for_each(|table| tally.add(table.points()));

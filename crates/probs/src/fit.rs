@@ -1,6 +1,6 @@
 //! Training of the nets on the states of a round.
 
-use crate::{Planes, ProbsError, Settings, episode::Sample};
+use crate::{Meter, Planes, ProbsError, Settings, episode::Sample};
 use mavis_net::{ConvLoss, ConvNet, ConvTargets, StepSettings};
 use mavis_search::Random;
 
@@ -23,6 +23,7 @@ pub(crate) fn fit<G: Planes>(
     settings: &Settings,
     learning_rate: f32,
     random: &mut Random,
+    meter: &Meter,
 ) -> Result<f32, ProbsError> {
     let loss = if lesson == Lesson::Policy { ConvLoss::CrossEntropy } else { ConvLoss::MeanSquared };
     let mut order: Vec<usize> = (0..samples.len()).collect();
@@ -39,6 +40,7 @@ pub(crate) fn fit<G: Planes>(
             let targets = ConvTargets { values: &batch.values, weights: &batch.weights, loss };
             total += f64::from(net.train_step(&batch.planes, targets, &StepSettings { learning_rate })?);
             n += 1;
+            meter.add(1);
         }
     }
     Ok((total / f64::from(n.max(1))) as f32)

@@ -1,7 +1,7 @@
 //! One round after the other: self-play, V, searches, Q (paper 004, algorithm 2).
 
 use crate::{
-    Algorithm, ModelConfig, Planes, ProbsError, Settings, azero,
+    Algorithm, Meter, ModelConfig, Phase, Planes, ProbsError, Settings, azero,
     batch::Asker,
     beams,
     episode::replay,
@@ -11,7 +11,7 @@ use crate::{
     wire::Round,
 };
 use mavis_net::{ConvNet, ConvNetConfig, Device, OptimizerSettings, TrainState, Weights};
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 /// A game being learned. The same settings and device give the same nets.
 pub struct Learner<G> {
@@ -21,6 +21,7 @@ pub struct Learner<G> {
     value: Box<dyn ConvNet>,
     action: Box<dyn ConvNet>,
     progress: Progress,
+    meter: Arc<Meter>,
 }
 
 /// How far a learner has come.
@@ -67,7 +68,7 @@ impl<G: Planes> Learner<G> {
         };
         let value = device.conv_net(config.value.clone(), optimizer.clone(), value)?;
         let action = device.conv_net(config.action.clone(), optimizer, action)?;
-        Ok(Self { settings, config, start, value, action, progress })
+        Ok(Self { settings, config, start, value, action, progress, meter: Arc::default() })
     }
 
     /// The shapes of the nets.
@@ -78,6 +79,12 @@ impl<G: Planes> Learner<G> {
     /// How far it has come.
     pub fn progress(&self) -> Progress {
         self.progress
+    }
+
+    /// The same learner, which tells `meter` where it stands.
+    #[must_use]
+    pub fn with_meter(self, meter: Arc<Meter>) -> Self {
+        Self { meter, ..self }
     }
 
     /// The net that moves are chosen by.
@@ -101,12 +108,15 @@ impl<G: Planes> Learner<G> {
         let (settings, round) = (&self.settings, self.progress.round);
         let rate = settings.rate(round);
         let mut clock = Stopwatch::new();
+        let meter = &*self.meter;
+        let begin = |phase, total| meter.begin(round + 1, phase, total);
         let (value, action) = (&*self.value, &*self.action);
         let v = Asker::new(value, Weights::Live);
         let q = Asker::new(action, Weights::Live);
+        begin(Phase::SelfPlay, settings.games as usize);
         let episodes = match settings.algorithm {
-            Algorithm::Probs => self_play::play_games(&self.start, settings, round, &q)?,
-            Algorithm::Azero => azero::play_games(&self.start, settings, round, (&v, &q))?,
+            Algorithm::Probs => self_play::play_games(&self.start, settings, round, &q, meter)?,
+            Algorithm::Azero => azero::play_games(&self.start, settings, round, (&v, &q), meter)?,
         };
         let n_plies: usize = episodes.iter().map(|episode| episode.states.len()).sum();
         let n_cut = episodes.iter().filter(|episode| episode.outcome.is_none()).count();
@@ -114,15 +124,18 @@ impl<G: Planes> Learner<G> {
         let mut samples = replay(episodes, settings.capacity);
         let self_play_seconds = clock.lap();
 
+        let n_steps = samples.len().div_ceil(settings.batch) * settings.epochs as usize;
+        begin(Phase::Value, n_steps);
         let mut numbers = random(settings.seed, Purpose::FitValue, round, 0);
-        let value_loss = fit(&mut *self.value, &samples, Lesson::Value, settings, rate, &mut numbers)?;
+        let value_loss = fit(&mut *self.value, &samples, Lesson::Value, settings, rate, &mut numbers, meter)?;
         let value_seconds = clock.lap();
 
         if settings.algorithm == Algorithm::Probs {
             let v = Asker::new(&*self.value, Weights::Live);
             let q = Asker::new(&*self.action, Weights::Live);
             let states: Vec<&G> = samples.iter().map(|sample| &sample.state).collect();
-            let results = beams::search_all(&states, &settings.beam(), &v, &q)?;
+            begin(Phase::Search, states.len());
+            let results = beams::search_all(&states, &settings.beam(), &v, &q, meter)?;
             samples.iter_mut().zip(results).for_each(|(sample, moves)| sample.moves = moves);
             n_evaluations += v.n_evaluations() + q.n_evaluations();
         }
@@ -132,15 +145,15 @@ impl<G: Planes> Learner<G> {
             Algorithm::Probs => Lesson::QValues,
             Algorithm::Azero => Lesson::Policy,
         };
+        begin(Phase::Action, n_steps);
         let mut numbers = random(settings.seed, Purpose::FitAction, round, 0);
-        let action_loss = fit(&mut *self.action, &samples, lesson, settings, rate, &mut numbers)?;
+        let action_loss = fit(&mut *self.action, &samples, lesson, settings, rate, &mut numbers, meter)?;
         let action_seconds = clock.lap();
 
-        let n_steps = samples.len().div_ceil(settings.batch) as u64 * u64::from(settings.epochs);
         self.progress = Progress {
             round: round + 1,
-            value_steps: self.progress.value_steps + n_steps,
-            action_steps: self.progress.action_steps + n_steps,
+            value_steps: self.progress.value_steps + n_steps as u64,
+            action_steps: self.progress.action_steps + n_steps as u64,
             n_evaluations: self.progress.n_evaluations + n_evaluations,
         };
         Ok(Round {

@@ -5,7 +5,8 @@ mod think;
 use crate::{Algorithm, Model, ProbsError};
 use mavis_game::{Game as _, Rules, for_game};
 use mavis_play::{
-    Analysis, BuildError, Choice, Key, Kind, MoveAnalysis, Options, Player, PlayerError, Registry, Turn,
+    Analysis, BuildError, Choice, Key, Kind, Limit, MoveAnalysis, Options, Player, PlayerError, Registry,
+    Turn,
 };
 use mavis_search::{Stop, beam};
 use std::{
@@ -55,11 +56,8 @@ impl ProbsPlayer {
             return None;
         }
         let now = Instant::now();
-        let own = time.map(|time| now + time.saturating_sub(OVERHEAD.min(time / 2)));
-        let deadline = match (own, turn.limit.deadline(now, OVERHEAD)) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
+        let own = Limit { time, ..Limit::default() }.deadline(now, OVERHEAD);
+        let deadline = own.into_iter().chain(turn.limit.deadline(now, OVERHEAD)).min();
         let nodes = turn.limit.nodes.map(|nodes| u32::try_from(nodes).unwrap_or(u32::MAX).max(1));
         let settings = beam::Settings {
             expansions: expansions.into_iter().chain(nodes).min().unwrap_or(think::MOST),

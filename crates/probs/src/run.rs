@@ -1,7 +1,7 @@
 //! A run on disk: it can be killed at any moment and goes on as if it never stopped.
 
 use crate::{
-    Learner, Model, ModelConfig, Planes, ProbsError, Progress, Settings, elo_curve, evaluate,
+    Learner, Meter, Model, ModelConfig, Planes, ProbsError, Progress, Settings, elo_curve, evaluate,
     wire::{Line, Saved},
 };
 use mavis_game::{Position, for_game};
@@ -12,9 +12,17 @@ use std::{
     fs::{File, OpenOptions},
     io::{Seek, SeekFrom, Write},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Instant,
 };
+
+/// The net of the best rating.
+const BEST: &str = "best.safetensors";
+/// The one before the rating at a stop, for a run that goes on.
+const BEFORE_STOP: &str = "best-before-stop.safetensors";
 
 /// How a run is watched and ended.
 pub struct RunOptions<'a> {
@@ -26,6 +34,8 @@ pub struct RunOptions<'a> {
     pub deadline: Option<Instant>,
     /// Sees every line of the metrics.
     pub watch: &'a mut dyn FnMut(&Line),
+    /// Is told where the run stands within a round.
+    pub meter: Arc<Meter>,
 }
 
 /// What came of a run.
@@ -33,7 +43,7 @@ pub struct RunOptions<'a> {
 pub struct Summary {
     /// Rounds done.
     pub rounds: u32,
-    /// Best rating so far; `None` before the first evaluation.
+    /// Best rating of a trained net so far; `None` before the first one.
     pub best_elo: Option<f64>,
     /// Seconds of all rounds.
     pub seconds: f64,
@@ -46,6 +56,9 @@ pub struct Summary {
 ///
 /// The checkpoint is replaced as a whole after every round and says how much of the metrics belongs to it, so a run that was
 /// killed repeats at most one round and comes to the same numbers.
+///
+/// The net at the end of a run is rated, also where the run was stopped between two ratings. That rating is no part of the
+/// checkpoint: a run that goes on forgets it.
 ///
 /// # Errors
 /// When the settings are bad, the folder holds another run or cannot be written, or a net fails.
@@ -84,6 +97,11 @@ impl<'a, 'o, G: Planes> Run<'a, 'o, G> {
         };
         let from = state.map(|state| (state, progress));
         let learner = Learner::new(start, settings.clone(), options.device, from)?;
+        let learner = learner.with_meter(Arc::clone(&options.meter));
+        let (best, before_stop) = (folder.join(BEST), folder.join(BEFORE_STOP));
+        if before_stop.exists() {
+            std::fs::rename(&before_stop, &best).map_err(file_error("write", &best))?;
+        }
         let path = folder.join("metrics.jsonl");
         let (metrics, lines) = open_metrics(&path, saved.metrics_bytes)?;
         Ok(Self { learner, settings, folder, metrics, lines, saved, options })
@@ -91,7 +109,7 @@ impl<'a, 'o, G: Planes> Run<'a, 'o, G> {
 
     fn run(mut self) -> Result<Summary, ProbsError> {
         if self.saved.metrics_bytes == 0 {
-            self.evaluate(0)?;
+            self.evaluate(0, false)?;
             self.save()?;
         }
         while self.learner.progress().round < self.settings.rounds && !self.is_over() {
@@ -102,9 +120,13 @@ impl<'a, 'o, G: Planes> Run<'a, 'o, G> {
             let number = round.round;
             self.log(Line::Round(round))?;
             if number.is_multiple_of(self.settings.evaluation.every) || number == self.settings.rounds {
-                self.evaluate(number)?;
+                self.evaluate(number, false)?;
             }
             self.save()?;
+        }
+        let rounds = self.learner.progress().round;
+        if self.last_rated() != Some(rounds) {
+            self.evaluate(rounds, true)?;
         }
         Ok(Summary {
             rounds: self.learner.progress().round,
@@ -119,20 +141,39 @@ impl<'a, 'o, G: Planes> Run<'a, 'o, G> {
             || self.options.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    fn evaluate(&mut self, round: u32) -> Result<(), ProbsError> {
-        let mut line = evaluate(self.learner.action_net(), self.settings, round)?;
+    /// Rates the net. A rating `at_stop` comes after the last checkpoint.
+    fn evaluate(&mut self, round: u32, at_stop: bool) -> Result<(), ProbsError> {
+        let mut line = evaluate(self.learner.action_net(), self.settings, round, &self.options.meter)?;
         line.seconds = self.saved.seconds;
         line.evaluations = self.learner.progress().n_evaluations;
         let elo = line.elo;
         self.log(Line::Evaluation(line))?;
         if self.saved.best_elo.is_none_or(|best| elo > best) {
-            self.saved.best_elo = Some(elo);
-            self.save_model("best.safetensors", Some(elo))?;
+            // Any trained net is better than the first one, whatever a few games say.
+            self.saved.best_elo = (round > 0).then_some(elo);
+            self.keep_best(elo, at_stop)?;
         }
         let name = format!("{} {}", self.settings.game, self.folder.display());
         let svg = elo_curve(&[(name, self.lines.clone())], crate::Axis::Rounds)?;
         let path = self.folder.join("elo.svg");
         replace_file(&path, |file| file.write_all(svg.as_bytes())).map_err(file_error("write", &path))
+    }
+
+    /// Rounds done at the last rating.
+    fn last_rated(&self) -> Option<u32> {
+        self.lines.iter().rev().find_map(|line| match line {
+            Line::Evaluation(line) => Some(line.round),
+            Line::Round(_) => None,
+        })
+    }
+
+    /// Saves the net as the best; the one before is kept where a run that goes on needs it back.
+    fn keep_best(&self, elo: f64, at_stop: bool) -> Result<(), ProbsError> {
+        let (best, before_stop) = (self.folder.join(BEST), self.folder.join(BEFORE_STOP));
+        if at_stop {
+            std::fs::rename(&best, &before_stop).map_err(file_error("write", &before_stop))?;
+        }
+        self.save_model(BEST, Some(elo))
     }
 
     fn log(&mut self, line: Line) -> Result<(), ProbsError> {

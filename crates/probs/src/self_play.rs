@@ -1,7 +1,7 @@
 //! Self-play of PROBS: moves drawn from the softmax of Q with noise (paper 004, algorithm 2, lines 6 to 17).
 
 use crate::{
-    Planes, ProbsError, Settings,
+    Meter, Planes, ProbsError, Settings,
     batch::Asker,
     episode::{Episode, end},
 };
@@ -37,11 +37,12 @@ pub(crate) fn play_games<G: Planes>(
     settings: &Settings,
     round: u32,
     q: &Asker<'_>,
+    meter: &Meter,
 ) -> Result<Vec<Episode<G>>, ProbsError> {
     let numbers: Vec<u64> = (0..u64::from(settings.games)).collect();
     let groups: Result<Vec<_>, _> = numbers
         .par_chunks(together(q))
-        .map(|numbers| play_group(start, settings, numbers, round, q))
+        .map(|numbers| play_group(start, settings, numbers, round, q, meter))
         .collect();
     Ok(groups?.into_iter().flatten().collect())
 }
@@ -58,6 +59,7 @@ fn play_group<G: Planes>(
     numbers: &[u64],
     round: u32,
     q: &Asker<'_>,
+    meter: &Meter,
 ) -> Result<Vec<Episode<G>>, ProbsError> {
     let table = |&number: &u64| Table {
         state: start.clone(),
@@ -81,6 +83,7 @@ fn play_group<G: Planes>(
             table.episode.states.push(table.state.clone());
             table.state.play_unchecked(mv);
             table.episode.outcome = end(&table.state);
+            meter.add(usize::from(table.episode.outcome.is_some()));
         }
     }
     Ok(tables.into_iter().map(|table| table.episode).collect())

@@ -10,7 +10,10 @@ use mavis_probs::{
 use std::{
     io::Write as _,
     path::Path,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 /// Trains until some round is logged, which may be the middle of it: the checkpoint comes after.
@@ -24,7 +27,13 @@ fn run(settings: &Settings, folder: &Path, until: u32) -> Result<Summary, ProbsE
     train(
         settings,
         folder,
-        RunOptions { device: Device::Cpu, stop: &stop, deadline: None, watch: &mut watch },
+        RunOptions {
+            device: Device::Cpu,
+            stop: &stop,
+            deadline: None,
+            watch: &mut watch,
+            meter: Arc::default(),
+        },
     )
 }
 
@@ -94,6 +103,18 @@ fn a_stopped_run_goes_on_as_if_it_never_stopped() {
             assert!(one == two, "{name} of {algorithm:?} differs");
         }
     }
+}
+
+#[test]
+fn a_run_stopped_before_its_second_rating_has_a_trained_net_as_its_best() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = tiny(Rules::Connect4, Algorithm::Probs);
+    settings.evaluation.every = 100;
+    let summary = run(&settings, folder.path(), 1).unwrap();
+    let rated: Vec<u32> = evaluations(folder.path()).iter().map(|line| line.round).collect();
+    assert_eq!((rated, summary.best_elo.is_some()), (vec![0, 1], true));
+    let best = std::fs::read(folder.path().join("best.safetensors")).unwrap();
+    assert!(String::from_utf8_lossy(&best[..4000]).contains("note.round\":\"1\""), "the round in its header");
 }
 
 #[test]

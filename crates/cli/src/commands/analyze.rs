@@ -3,18 +3,18 @@
 mod game;
 mod refereed;
 
-use super::{answer, answer_json, tree};
+use super::{answer, answer_json, note, tree};
 use crate::{
     input::{BadInput, OrBadInput, Place, move_time},
     knobs::KnobFlags,
-    registry,
+    registry, stop,
 };
 use anyhow::Context as _;
 use clap::Args;
 use mavis_data::{import::Source, pgn::PgnReader};
 use mavis_game::{Game as _, Move, Position};
 use mavis_play::{Analysis, Limit, MoveAnalysis, Player, PlayerSpec, Turn};
-use mavis_search::{Cancel, mcts::Search};
+use mavis_search::mcts::Search;
 use refereed::Refereed;
 use serde::Serialize;
 use std::{io::Read as _, path::PathBuf};
@@ -31,7 +31,7 @@ pub(crate) struct Analyze {
     #[arg(long, required_unless_present = "pgn")]
     game: Option<String>,
     /// Position text (a FEN for chess); the start position if absent
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     position: Option<String>,
     /// Moves to play first, in order
     #[arg(long, num_args = 1..)]
@@ -133,7 +133,7 @@ impl Analyze {
             moves: &moves,
             position: &position,
             limit,
-            cancel: Cancel::new(),
+            cancel: stop::cancel("the search in hand"),
             sink: &mut |_| {},
         })?;
         let mut shown = Shown::new(&position, player.name(), &analysis);
@@ -154,9 +154,26 @@ impl Analyze {
         let mut bytes = Vec::new();
         Source::open(path).and_then(|mut source| source.read_to_end(&mut bytes)).map_err(unreadable)?;
         let text = String::from_utf8_lossy(&bytes);
+        let cancel = stop::cancel("the position in hand");
+        let (mut n_games, mut refused) = (0_usize, Vec::new());
         for (number, game) in PgnReader::new(&text).enumerate() {
-            let mut game = game.map_err(|error| BadInput::new(format!("{}: {error}", path.display())))?;
-            let moves = game::analyze(&mut game, player, limit)?;
+            if cancel.is_cancelled() {
+                break;
+            }
+            let mut game = match game {
+                Ok(game) => game,
+                Err(error) => {
+                    if self.json {
+                        answer_json(
+                            &serde_json::json!({ "number": number + 1, "refused": error.to_string() }),
+                        )?;
+                    }
+                    refused.push(format!("{}: {error}", path.display()));
+                    continue;
+                }
+            };
+            let moves = game::analyze(&mut game, player, limit, &cancel)?;
+            n_games += 1;
             if self.json {
                 answer_json(&serde_json::json!({
                     "number": number + 1, "tags": game.tags.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
@@ -164,6 +181,17 @@ impl Analyze {
                 }))?;
             } else {
                 answer(&game.to_string())?;
+            }
+        }
+        match &refused[..] {
+            [] => {}
+            [only] if n_games == 0 => return Err(BadInput::new(only).into()),
+            [first, others @ ..] if n_games == 0 => {
+                let n = others.len();
+                return Err(BadInput::new(format!("{first} (and {n} more games refused)")).into());
+            }
+            faults => {
+                note(&format!("{n_games} games, {} refused\n  {}", faults.len(), faults.join("\n  ")));
             }
         }
         Ok(())

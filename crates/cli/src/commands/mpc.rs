@@ -98,8 +98,10 @@ impl Table {
             judges: standard_judges(),
             ..RunOptions::default()
         };
-        for one in matches {
-            let summary = league::play(&one.league, &self.config, &self.out.join(one.folder()), &options)?;
+        for (number, one) in matches.iter().enumerate() {
+            let title = format!("match {} of {}, {}: ", number + 1, matches.len(), one.folder());
+            let folder = self.out.join(one.folder());
+            let summary = league::play(&title, &one.league, &self.config, &folder, &options)?;
             if summary.stop == Stop::Stopped {
                 break;
             }

@@ -6,8 +6,10 @@ use crate::{
     registry,
 };
 use clap::Args;
-use mavis_game::{Game, Position};
+use mavis_game::{Chess, Game, Position, Rules};
 use mavis_play::{GameRecord, MoveRecord, PlayerSpec, Referee, TimeControl, referee::Observer};
+use rand::{Rng as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 use std::io::IsTerminal;
 
@@ -25,7 +27,7 @@ pub(crate) struct Play {
     /// The other player
     #[arg(long)]
     second: String,
-    /// Makes the game repeat exactly
+    /// Makes the game repeat exactly; draws the start position of Chess960
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Clock of each player: seconds, or seconds+increment
@@ -50,7 +52,7 @@ pub(crate) struct Play {
 
 impl Play {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let start = self.place.position()?;
+        let start = self.start()?;
         let registry = registry::players();
         let build = |text: &str, seed| -> Result<_, BadInput> {
             let spec: PlayerSpec = text.parse().or_bad_input()?;
@@ -79,6 +81,19 @@ impl Play {
         }
         let names = [first.name(), second.name()];
         if self.json { answer_json(&Played::new(&record, names)) } else { print_result(&record, &names) }
+    }
+}
+
+impl Play {
+    /// The position given; without one the start, which the seed draws in Chess960.
+    fn start(&self) -> Result<Position, BadInput> {
+        let array = || Xoshiro256PlusPlus::seed_from_u64(self.seed).random_range(0..960);
+        match (self.place.rules()?, &self.place.position) {
+            (Rules::Chess960, None) => {
+                Chess::start960(array()).map(Position::Chess).ok_or_else(|| BadInput::new("no such array"))
+            }
+            _ => self.place.position(),
+        }
     }
 }
 

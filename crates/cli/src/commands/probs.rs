@@ -6,13 +6,22 @@ use crate::{
     stop,
 };
 use clap::{Args, Subcommand};
+use indicatif::ProgressBar;
 use mavis_game::Rules;
 use mavis_net::Device;
 use mavis_probs::{
-    Algorithm, Axis, ProbsError, RunOptions, Settings, elo_curve, preset, read_metrics, train, wire::Line,
+    Algorithm, Axis, Meter, ProbsError, RunOptions, Settings, Stage, elo_curve, preset, read_metrics, train,
+    wire::Line,
 };
 use serde_json::json;
-use std::{path::PathBuf, time::Instant};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 /// Learns a game from nothing, by PROBS or in the manner of AlphaZero.
 #[derive(Subcommand)]
@@ -101,18 +110,23 @@ impl ProbsTrain {
         };
         let json = self.json;
         let mut failed = Ok(());
+        let bar = if json { ProgressBar::hidden() } else { ProgressBar::new_spinner() };
         let mut watch = |line: &Line| {
             if json {
                 failed = answer_json(line);
             } else {
-                show(line);
+                bar.suspend(|| show(line));
             }
         };
-        let flag = stop::flag();
+        let flag = stop::flag("this round and its rating");
         let device: Device = self.device.parse().or_bad_input()?;
         let device = device.resolved().or_bad_input()?;
-        let options = RunOptions { device, stop: &flag, deadline, watch: &mut watch };
-        let summary = train(&settings, &self.out, options).map_err(sort_out)?;
+        let meter = Arc::new(Meter::default());
+        let _ticker = Ticker::start(&bar, &meter, settings.rounds);
+        let options = RunOptions { device, stop: &flag, deadline, watch: &mut watch, meter };
+        let summary = train(&settings, &self.out, options).map_err(sort_out);
+        bar.finish_and_clear();
+        let summary = summary?;
         failed?;
         let best = self.out.join("best.safetensors");
         if self.json {
@@ -144,6 +158,31 @@ impl ProbsTrain {
             lay_over(&mut table, line)?;
         }
         table.try_into().map_err(|error: toml::de::Error| BadInput::new(error.message().trim()))
+    }
+}
+
+/// Shows where a round stands until it is dropped.
+struct Ticker(Arc<AtomicBool>);
+
+impl Ticker {
+    fn start(bar: &ProgressBar, meter: &Arc<Meter>, n_rounds: u32) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let (bar, meter, done) = (bar.clone(), Arc::clone(meter), Arc::clone(&over));
+        std::thread::spawn(move || {
+            while !done.load(Ordering::Relaxed) && !bar.is_hidden() {
+                let Stage { round, phase, done, total } = meter.stage();
+                bar.set_message(format!("round {round} of {n_rounds}: {phase} {done} of {total}"));
+                bar.tick();
+                std::thread::sleep(Duration::from_millis(200));
+            }
+        });
+        Self(over)
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -3,9 +3,11 @@
 use super::{answer, answer_json};
 use crate::input::{BadInput, OrBadInput};
 use clap::Args;
+use indicatif::ProgressBar;
 use mavis_game::{Game, Position, Rules};
 use mavis_oracle::{Oracle, Score, connect4::Connect4Solver};
 use serde::Serialize;
+use std::time::Duration;
 
 /// Solves a Connect Four position exactly.
 ///
@@ -55,7 +57,11 @@ impl Solve {
         if let (Some(outcome), Some(reason)) = (position.outcome(), position.end_reason()) {
             return Err(BadInput::new(format!("the game is over: {outcome} ({reason})")).into());
         }
+        // Early positions take seconds. The spinner shows at a terminal only.
+        let spinner = ProgressBar::new_spinner().with_message("solving");
+        spinner.enable_steady_tick(Duration::from_millis(100));
         let verdict = Connect4Solver::default().evaluate(&position)?;
+        spinner.finish_and_clear();
         let moves: Vec<SolvedMove> = verdict
             .moves
             .iter()

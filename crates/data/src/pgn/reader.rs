@@ -1,4 +1,14 @@
 //! From text to games.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::string_slice
+    )
+)]
 
 use super::{Note, PgnGame, PgnMove, start_of};
 use mavis_game::{Game, Position};
@@ -15,20 +25,24 @@ pub struct PgnError {
     pub reason: String,
 }
 
-/// The games of a text, one after the other. After an error there are no more.
+/// The words that end a game.
+const RESULTS: [&str; 4] = ["1-0", "0-1", "1/2-1/2", "*"];
+
+/// The games of a text, one after the other. A game that cannot be read is an error, and the next one follows.
 #[derive(Clone, Debug)]
 pub struct PgnReader<'a> {
     text: &'a str,
     at: usize,
     n_games: usize,
-    failed: bool,
+    /// How far lines have been counted, and how many there were.
+    counted: (usize, usize),
 }
 
 impl<'a> PgnReader<'a> {
     /// Reads a text from its beginning.
     #[must_use]
     pub fn new(text: &'a str) -> Self {
-        Self { text: text.strip_prefix('\u{feff}').unwrap_or(text), at: 0, n_games: 0, failed: false }
+        Self { text: text.strip_prefix('\u{feff}').unwrap_or(text), at: 0, n_games: 0, counted: (0, 1) }
     }
 
     fn rest(&self) -> &'a str {
@@ -43,11 +57,16 @@ impl<'a> PgnReader<'a> {
         self.at == 0 || self.text.as_bytes().get(self.at - 1) == Some(&b'\n')
     }
 
+    /// The rest of the line, without its end.
+    fn line(&self) -> &'a str {
+        self.rest().split('\n').next().unwrap_or_default()
+    }
+
     /// Skips blanks and lines that `%` escapes.
     fn skip_blanks(&mut self) {
         while let Some(next) = self.peek() {
             if next == '%' && self.at_line_start() {
-                self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+                self.at += self.line().len();
             } else if next.is_whitespace() {
                 self.at += next.len_utf8();
             } else {
@@ -58,9 +77,8 @@ impl<'a> PgnReader<'a> {
 
     /// Takes everything before a mark, and the mark.
     fn take_to(&mut self, mark: char, what: &str) -> Result<&'a str, String> {
-        let end = self.rest().find(mark).ok_or_else(|| format!("{what} without an end"))?;
-        let text = &self.rest()[..end];
-        self.at += end + mark.len_utf8();
+        let (text, _) = self.rest().split_once(mark).ok_or_else(|| format!("{what} without an end"))?;
+        self.at += text.len() + mark.len_utf8();
         Ok(text)
     }
 
@@ -92,10 +110,9 @@ impl<'a> PgnReader<'a> {
                 }
                 Some(';') => {
                     self.at += 1;
-                    let end = self.rest().find('\n').unwrap_or(self.rest().len());
-                    let text = one_line(&self.rest()[..end]);
-                    self.at += end;
-                    Note::Comment(text)
+                    let text = self.line();
+                    self.at += text.len();
+                    Note::Comment(one_line(text))
                 }
                 Some('(') => Note::Variation(self.variation()?),
                 Some('$') => {
@@ -106,7 +123,7 @@ impl<'a> PgnReader<'a> {
                 Some(mark @ (')' | '}')) => return Err(format!("'{mark}' where a move is expected")),
                 Some(_) => {
                     let word = self.word();
-                    if ["1-0", "0-1", "1/2-1/2", "*"].contains(&word) {
+                    if RESULTS.contains(&word) {
                         game.result = word.to_owned();
                         return Ok(game);
                     }
@@ -122,8 +139,8 @@ impl<'a> PgnReader<'a> {
     }
 
     fn tag(&mut self) -> Result<(String, String), String> {
-        let line_end = self.rest().find('\n').unwrap_or(self.rest().len());
-        let line = self.rest()[..line_end].trim();
+        let line_end = self.line().len();
+        let line = self.line().trim();
         let parts = line.strip_prefix('[').and_then(|line| line.strip_suffix(']'));
         let parts = parts.and_then(|line| line.trim().split_once(char::is_whitespace));
         let value = parts.and_then(|(_, value)| value.trim().strip_prefix('"')?.strip_suffix('"'));
@@ -136,7 +153,7 @@ impl<'a> PgnReader<'a> {
 
     /// A variation with those inside it; its comments may hold parentheses.
     fn variation(&mut self) -> Result<String, String> {
-        let begin = self.at + 1;
+        let begin = self.at;
         let mut depth = 0_usize;
         while let Some(next) = self.peek() {
             self.at += next.len_utf8();
@@ -147,18 +164,50 @@ impl<'a> PgnReader<'a> {
                 _ => {}
             }
             if depth == 0 {
-                return Ok(one_line(&self.text[begin..self.at - 1]));
+                let text = self.text.get(begin + 1..self.at - 1).unwrap_or_default();
+                return Ok(one_line(text));
             }
         }
+        // Back to where it began, so that the games after it are found.
+        self.at = begin;
         Err("a variation without an end".to_owned())
+    }
+
+    /// Goes to the next game after a fault: behind a result, or to a line that looks like a tag.
+    fn skip_game(&mut self) {
+        // The other tags of a game with a bad one.
+        while self.at_line_start() && self.peek() == Some('[') {
+            self.at = (self.at + self.line().len() + 1).min(self.text.len());
+        }
+        loop {
+            self.skip_blanks();
+            match self.peek() {
+                None => return,
+                Some('[') if self.at_line_start() && looks_like_tag(self.line()) => return,
+                Some('{') => {
+                    self.at += 1;
+                    // A comment without an end is skipped word by word.
+                    self.take_to('}', "a comment").ok();
+                }
+                Some(_) if RESULTS.contains(&self.word()) => return,
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// The number of the line where the reader stands.
+    fn line_number(&mut self) -> usize {
+        let (from, lines) = self.counted;
+        let passed = self.text.as_bytes().get(from..self.at).unwrap_or_default();
+        self.counted = (self.at, lines + passed.iter().filter(|&&byte| byte == b'\n').count());
+        self.counted.1
     }
 
     fn word(&mut self) -> &'a str {
         let ends = |c: char| c.is_whitespace() || "{}();[]$".contains(c);
-        let length = self.rest().find(ends).unwrap_or(self.rest().len());
-        let word = &self.rest()[..length];
+        let word = self.rest().split(ends).next().unwrap_or_default();
         // What no word begins with must not hold the reader up.
-        self.at += length.max(if length == 0 { self.peek().map_or(0, char::len_utf8) } else { 0 });
+        self.at += if word.is_empty() { self.peek().map_or(0, char::len_utf8) } else { word.len() };
         word
     }
 }
@@ -168,13 +217,13 @@ impl Iterator for PgnReader<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.skip_blanks();
-        if self.failed || self.rest().is_empty() {
+        if self.rest().is_empty() {
             return None;
         }
         self.n_games += 1;
         Some(self.game().map_err(|reason| {
-            self.failed = true;
-            let line = 1 + self.text[..self.at].matches('\n').count();
+            let line = self.line_number();
+            self.skip_game();
             PgnError { game: self.n_games, line, reason }
         }))
     }
@@ -186,7 +235,7 @@ fn read_move(word: &str, position: &mut Position, moves: &mut Vec<PgnMove>) -> R
     let digits = word.trim_start_matches(|c: char| c.is_ascii_digit());
     let word = if digits.starts_with('.') { digits.trim_start_matches('.') } else { word };
     let text = word.trim_end_matches(['!', '?']);
-    let glyph = match &word[text.len()..] {
+    let glyph = match word.strip_prefix(text).unwrap_or_default() {
         "" => None,
         "!" => Some(1),
         "?" => Some(2),
@@ -203,6 +252,12 @@ fn read_move(word: &str, position: &mut Position, moves: &mut Vec<PgnMove>) -> R
     position.play_unchecked(mv);
     moves.push(PgnMove { mv, notes: glyph.map(Note::Glyph).into_iter().collect() });
     Ok(())
+}
+
+/// Whether a line begins as a tag does: `[Name "`. Comments may hold lines that begin with `[%`.
+fn looks_like_tag(line: &str) -> bool {
+    let name = line.strip_prefix('[').and_then(|rest| rest.split_once('"')).map(|(name, _)| name.trim());
+    name.is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
 }
 
 fn one_line(text: &str) -> String {

@@ -23,18 +23,23 @@ pub fn plot(statistics: &Statistics, folder: &Path) -> Result<Vec<PathBuf>, Plot
     std::fs::create_dir_all(folder).map_err(|error| fail(folder, error.to_string()))?;
     let mut files = Vec::new();
     let win = statistics.win_probabilities.iter().map(|count| *count as f64).collect::<Vec<_>>();
-    let moves = statistics.move_buckets().iter().map(|count| *count as f64).collect::<Vec<_>>();
+    let moves = statistics.move_buckets();
     let n_moves = statistics.moves.len();
     let pictures = [
-        ("win_probability.svg", win, "Win percentage of each legal move", "win percentage", 100.0),
-        ("moves.svg", moves, "Moves sorted by frequency", "moves, most frequent first", n_moves as f64),
+        ("win_probability.svg", win, ["Win percentage of each legal move", "win percentage", "count"], 100.0),
+        (
+            "moves.svg",
+            moves,
+            ["Moves sorted by frequency", "moves, most frequent first", "mean count of a move"],
+            n_moves as f64,
+        ),
     ];
-    for (name, bars, title, label, end) in pictures {
+    for (name, bars, words, end) in pictures {
         if bars.is_empty() || bars.iter().all(|bar| *bar == 0.0) {
             continue;
         }
         let path = folder.join(name);
-        bar_chart(&path, &bars, [title, label], end).map_err(|error| fail(&path, error.to_string()))?;
+        bar_chart(&path, &bars, words, end).map_err(|error| fail(&path, error.to_string()))?;
         files.push(path);
     }
     Ok(files)
@@ -43,7 +48,7 @@ pub fn plot(statistics: &Statistics, folder: &Path) -> Result<Vec<PathBuf>, Plot
 fn bar_chart(
     path: &Path,
     bars: &[f64],
-    [title, label]: [&str; 2],
+    [title, x_label, y_label]: [&str; 3],
     end: f64,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let top = bars.iter().copied().fold(0.0, f64::max) * 1.05;
@@ -58,8 +63,10 @@ fn bar_chart(
     chart
         .configure_mesh()
         .disable_x_mesh()
-        .x_desc(label)
-        .y_desc("count")
+        .light_line_style(TRANSPARENT)
+        .x_desc(x_label)
+        .y_desc(y_label)
+        .x_label_formatter(&|place| format!("{place:.0}"))
         .y_label_formatter(&|count| format!("{count:.0}"))
         .draw()?;
     let width = end / bars.len() as f64;

@@ -78,6 +78,28 @@ pub(super) fn padded(values: impl Iterator<Item = f64> + Clone) -> Range<f64> {
     low - margin..high + margin
 }
 
+/// Height of one name of a legend.
+pub(super) const LEGEND_HEIGHT: u32 = 20;
+
+/// Names with their colors, one below the other, in an area of [`LEGEND_HEIGHT`] for each.
+pub(super) fn legend<'a>(area: &Area<'_>, names: impl Iterator<Item = &'a str>) -> Result<(), PlotError> {
+    for (idx, name) in names.enumerate() {
+        let y = (LEGEND_HEIGHT as usize * idx) as i32 + 10;
+        let line = PathElement::new([(16, y), (44, y)], color(idx).stroke_width(3));
+        area.draw(&line).map_err(drawn)?;
+        area.draw_text(name, &style(14), (52, y - 7)).map_err(drawn)?;
+    }
+    Ok(())
+}
+
+/// At most so many characters of a name; a longer one shows that it was cut.
+pub(super) fn shortened(name: &str, most: usize) -> String {
+    match name.char_indices().nth(most) {
+        None => name.to_owned(),
+        Some(_) => name.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
+    }
+}
+
 /// A drawing between two axes.
 pub(super) type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
@@ -88,12 +110,14 @@ pub(super) struct Axes<'a> {
     pub(super) x_label: &'a dyn Fn(&f64) -> String,
     /// Labels of the x axis; `None` lets the drawing library choose.
     pub(super) n_x_labels: Option<usize>,
+    /// Pixels between the drawing and the right edge.
+    pub(super) margin_right: u32,
 }
 
 impl<'a> Axes<'a> {
     /// Axes with whole numbers.
     pub(super) fn whole(x: &'a str, y: &'a str) -> Self {
-        Self { x, y, x_label: &whole, n_x_labels: None }
+        Self { x, y, x_label: &whole, n_x_labels: None, margin_right: 16 }
     }
 }
 
@@ -105,7 +129,7 @@ pub(super) fn chart<'a, 'b>(
     axes: &Axes<'_>,
 ) -> Result<Chart<'a, 'b>, PlotError> {
     let mut chart = ChartBuilder::on(area)
-        .margin_right(16)
+        .margin_right(axes.margin_right)
         .margin_top(8)
         .x_label_area_size(36)
         .y_label_area_size(66)

@@ -1,6 +1,9 @@
 //! Ratings that change with training, as SVG text.
 
-use super::chart::{Axes, INK, chart, color, drawn, padded, style, svg, whole};
+use super::chart::{
+    Axes, Chart, INK, LEGEND_HEIGHT, PlotError, chart, color, drawn, legend, padded, shortened, style, svg,
+    whole,
+};
 use crate::numeric::Estimate;
 use plotters::prelude::*;
 
@@ -12,6 +15,9 @@ pub struct Curve {
     /// Where on the axis, and the rating there.
     pub points: Vec<(f64, Estimate)>,
 }
+
+/// Characters of a level's name that fit beside the drawing.
+const LONGEST_LEVEL: usize = 24;
 
 /// Draws curves with their intervals over an axis, and the ratings of known players as level lines.
 ///
@@ -27,39 +33,50 @@ pub fn rating_curves(
     let range = padded(elos.collect::<Vec<_>>().into_iter());
     let end = points().map(|(x, _)| *x).fold(0.0, f64::max);
     let end = if end > 0.0 { end } else { 1.0 };
-    svg(420, |area| {
+    let legend_height = LEGEND_HEIGHT * curves.len() as u32;
+    let longest = levels.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).min(LONGEST_LEVEL);
+    svg(420 + legend_height, |area| {
+        let (above, below) = area.split_vertically(legend_height);
+        legend(&above, curves.iter().map(|curve| curve.name.as_str()))?;
         // A short axis has labels between whole numbers.
         let label = |x: &f64| if end < 10.0 { format!("{x:.1}") } else { whole(x) };
-        let axes = Axes { x_label: &label, ..Axes::whole(axis, "Elo") };
-        let mut chart = chart(area, 0.0..end, range.clone(), &axes)?;
+        // Names of the levels stand right of the drawing, where no curve covers them.
+        let margin_right = 16 + 7 * longest as u32;
+        let axes = Axes { x_label: &label, margin_right, ..Axes::whole(axis, "Elo") };
+        let mut chart = chart(&below, 0.0..end, range.clone(), &axes)?;
         for (name, elo) in levels {
             let line = [(0.0, *elo), (end, *elo)];
             chart.draw_series(DashedLineSeries::new(line, 4, 4, INK.stroke_width(1))).map_err(drawn)?;
-            let (x, y) = chart.backend_coord(&(0.0, *elo));
-            area.draw_text(name, &style(12), (x + 6, y - 14)).map_err(drawn)?;
+            let (x, y) = chart.backend_coord(&(end, *elo));
+            area.draw_text(&shortened(name, LONGEST_LEVEL), &style(12), (x + 6, y - 7)).map_err(drawn)?;
         }
         for (rank, curve) in curves.iter().enumerate() {
-            let color = color(rank);
-            let clamped = |x: f64| x.clamp(range.start, range.end);
-            let band = curve.points.iter().map(|(x, elo)| (*x, clamped(elo.high)));
-            let back = curve.points.iter().rev().map(|(x, elo)| (*x, clamped(elo.low)));
-            let band: Vec<(f64, f64)> = band.chain(back).collect();
-            chart.draw_series([Polygon::new(band, color.mix(0.15).filled())]).map_err(drawn)?;
-            let line = curve.points.iter().map(|(x, elo)| (*x, elo.value));
-            chart
-                .draw_series(LineSeries::new(line, color.stroke_width(2)))
-                .map_err(drawn)?
-                .label(&curve.name)
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
+            draw_curve(&mut chart, curve, color(rank), &range)?;
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::LowerRight)
-            .label_font(style(13))
-            .draw()
-            .map_err(drawn)?;
         Ok(())
     })
+}
+
+/// The interval as a band, the ratings as a line with a dot at each, so that a single one is seen too.
+fn draw_curve(
+    chart: &mut Chart<'_, '_>,
+    curve: &Curve,
+    color: RGBColor,
+    range: &std::ops::Range<f64>,
+) -> Result<(), PlotError> {
+    let clamped = |x: f64| x.clamp(range.start, range.end);
+    let band = curve.points.iter().map(|(x, elo)| (*x, clamped(elo.high)));
+    let back = curve.points.iter().rev().map(|(x, elo)| (*x, clamped(elo.low)));
+    let band: Vec<(f64, f64)> = band.chain(back).collect();
+    chart.draw_series([Polygon::new(band, color.mix(0.15).filled())]).map_err(drawn)?;
+    let line = || curve.points.iter().map(|(x, elo)| (*x, elo.value));
+    chart.draw_series(LineSeries::new(line(), color.stroke_width(2))).map_err(drawn)?;
+    chart.draw_series(line().map(|point| Circle::new(point, 3, color.filled()))).map_err(drawn)?;
+    if let [(x, elo)] = curve.points[..] {
+        let bar = vec![(x, clamped(elo.low)), (x, clamped(elo.high))];
+        chart.draw_series([PathElement::new(bar, color.stroke_width(2))]).map_err(drawn)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -74,5 +91,8 @@ mod tests {
         assert!(svg.starts_with("<svg") && svg.contains("first run") && svg.contains("lookahead:3"));
         assert!(svg.contains("polyline"), "a line goes through the points");
         rating_curves(&[], &[], "rounds").unwrap();
+        let points = vec![(0.0, Estimate::symmetric(900.0, 50.0))];
+        let one = rating_curves(&[Curve { name: "one".into(), points }], &[], "rounds").unwrap();
+        assert!(one.contains("<circle"), "a single point is seen");
     }
 }

@@ -129,9 +129,7 @@ fn header(standings: &Standings) -> String {
     let draws: u64 = ratings.players.iter().map(|rating| rating.tally.draws).sum::<u64>() / 2;
     tile(format!("{:.1} %", 100.0 * draws as f64 / standings.finished.max(1) as f64), "drawn");
     text.push_str("</div>");
-    let faults =
-        standings.faults.iter().map(|((player, kind), n)| format!("{player} lost {n} game(s) by {kind}"));
-    for note in ratings.notes.iter().map(ToString::to_string).chain(faults) {
+    for note in standings.notes() {
         let _ = write!(text, "<p class=\"note\">{}</p>", escape(&note));
     }
     text
@@ -158,7 +156,7 @@ fn ratings_table(standings: &Standings) -> String {
         let _ = write!(
             text,
             "<tr><td class=\"soft\">{}</td><td class=\"name\">{}{}</td><td>{}</td>{external}\
-             <td>{}</td><td>{:.1} %</td><td>{} · {} · {}</td>\
+             <td>{}</td><td>{:.1} %</td><td>{} · {} · {}{}</td>\
              <td><div class=\"bar\"><i style=\"width:{:.1}%;background:rgb(var(--win))\"></i>\
              <i style=\"width:{:.1}%;background:#888a\"></i><i style=\"width:{:.1}%;background:rgb(var(--loss))\"></i></div></td>\
              <td class=\"soft\">{}</td><td>{superiority}</td></tr>",
@@ -171,6 +169,10 @@ fn ratings_table(standings: &Standings) -> String {
             tally.wins,
             tally.draws,
             tally.losses,
+            match standings.n_forfeits(idx) {
+                0 => String::new(),
+                n => format!(" <span class=\"soft\">({n} by fault)</span>"),
+            },
             share(tally.wins),
             share(tally.draws),
             share(tally.losses),
@@ -237,8 +239,12 @@ fn cross_table(standings: &Standings) -> String {
         tally.share().map_or_else(
             || "<td></td>".to_owned(),
             |share| {
+                let faults = match standings.forfeits[row][column] + standings.forfeits[column][row] {
+                    0 => String::new(),
+                    n => format!("<small>{n} by fault</small>"),
+                };
                 format!(
-                    "<td style=\"{}\">{:.0} %<small>+{} ={} −{}</small></td>",
+                    "<td style=\"{}\">{:.0} %<small>+{} ={} −{}</small>{faults}</td>",
                     shade(share),
                     100.0 * share,
                     tally.wins,

@@ -22,6 +22,7 @@ pub fn json(standings: &Standings) -> StandingsJson {
                 wins: rating.tally.wins,
                 draws: rating.tally.draws,
                 losses: rating.tally.losses,
+                forfeits: standings.n_forfeits(idx),
                 score: rating.tally.share(),
                 opponents: rating.opponents,
                 seconds: standings.seconds[idx],
@@ -58,7 +59,7 @@ pub fn json(standings: &Standings) -> StandingsJson {
             .iter()
             .map(|((player, kind), n)| FaultJson { player: player.clone(), kind: *kind, games: *n })
             .collect(),
-        notes: ratings.notes.iter().map(ToString::to_string).collect(),
+        notes: standings.notes(),
         sprt: standings.test.as_ref().map(|test| SprtJson {
             verdict: test.state.verdict.to_string(),
             llr: test.state.llr,

@@ -1,6 +1,8 @@
 //! Small plots over a common axis: how numbers change as steps go by.
 
-use super::chart::{Area, INK, PlotError, WIDTH, color, drawn, padded, style, svg};
+use super::chart::{
+    Area, INK, LEGEND_HEIGHT, PlotError, WIDTH, color, drawn, legend as draw_legend, padded, style, svg,
+};
 use plotters::prelude::*;
 
 /// One line of a panel.
@@ -23,7 +25,6 @@ pub struct Panel {
 
 const COLUMNS: usize = 2;
 const PANEL_HEIGHT: u32 = 210;
-const LEGEND_HEIGHT: u32 = 20;
 /// A line of at most so many points shows them as dots too.
 const MOST_DOTS: usize = 40;
 
@@ -42,12 +43,7 @@ pub fn panels(
     let end = all.map(|point| point.0).fold(0.0, f64::max);
     svg(height, |area| {
         let (legend, below) = area.split_vertically(LEGEND_HEIGHT * names.len() as u32);
-        for (idx, name) in names.iter().enumerate() {
-            let y = (LEGEND_HEIGHT as usize * idx) as i32 + 10;
-            let line = PathElement::new([(16, y), (44, y)], color(idx).stroke_width(3));
-            legend.draw(&line).map_err(drawn)?;
-            legend.draw_text(name, &style(14), (52, y - 7)).map_err(drawn)?;
-        }
+        draw_legend(&legend, names.iter().map(String::as_str))?;
         for (panel, place) in shown.iter().zip(below.split_evenly((n_rows, COLUMNS))) {
             draw(panel, &place, (x_label, end))?;
         }

@@ -1,9 +1,12 @@
 //! The plots of a report.
 
-use super::chart::{Axes, COLORS, INK, PlotError, chart, color, drawn, padded, style, svg, whole};
+use super::chart::{Axes, COLORS, INK, PlotError, chart, color, drawn, padded, shortened, style, svg, whole};
 use super::scaling::Scaling;
 use crate::standings::{Standings, TestHistory};
 use plotters::prelude::*;
+
+/// Characters of a player's name that fit beside the ratings.
+const LONGEST_NAME: usize = 34;
 
 /// Every rating with its interval, best on top.
 pub(super) fn ratings(standings: &Standings) -> Result<String, PlotError> {
@@ -16,7 +19,8 @@ pub(super) fn ratings(standings: &Standings) -> Result<String, PlotError> {
         [elo.value, shown(elo.low, elo.value), shown(elo.high, elo.value)]
     });
     let range = padded(ends.collect::<Vec<_>>().into_iter());
-    let longest = players.iter().map(|rating| rating.name.chars().count()).max().unwrap_or(0).min(34);
+    let longest =
+        players.iter().map(|rating| rating.name.chars().count()).max().unwrap_or(0).min(LONGEST_NAME);
     svg(56 + 26 * n as u32, |area| {
         let mut chart = ChartBuilder::on(area)
             .margin_right(16)
@@ -51,7 +55,7 @@ pub(super) fn ratings(standings: &Standings) -> Result<String, PlotError> {
                 plotters::style::text_anchor::HPos::Right,
                 plotters::style::text_anchor::VPos::Center,
             ));
-            let name: String = rating.name.chars().take(34).collect();
+            let name = shortened(&rating.name, LONGEST_NAME);
             area.draw_text(&name, &label, (10 + 7 * longest as i32, pixel_y)).map_err(drawn)?;
         }
         Ok(())
@@ -87,7 +91,8 @@ pub(super) fn scaling(option: &str, lines: &[&Scaling]) -> Result<String, PlotEr
         .flat_map(|(_, elo)| [elo.value, elo.low.max(elo.value - 1500.0), elo.high.min(elo.value + 1500.0)]);
     let height = padded(ends.collect::<Vec<_>>().into_iter());
     let x = if doublings { format!("{option} (each step doubles)") } else { option.to_owned() };
-    let axes = Axes { x: &x, y: "Elo with 95 % interval", x_label: &label, n_x_labels: Some(8) };
+    let axes =
+        Axes { x: &x, y: "Elo with 95 % interval", x_label: &label, n_x_labels: Some(8), margin_right: 16 };
     svg(280, |area| {
         let mut chart = chart(area, width, height, &axes)?;
         for (rank, line) in lines.iter().enumerate() {

@@ -13,10 +13,19 @@ pub fn table(standings: &Standings) -> String {
     if standings.external.is_some() {
         text.push_str(&format!(" {:>8} {:>7}", "External", "±95%"));
     }
+    let has_faults = !standings.faults.is_empty();
+    let fault_column = |text: String| if has_faults { format!(" {text:>9}") } else { String::new() };
     let _ = writeln!(
         text,
-        " {:>7} {:>7} {:>6} {:>6} {:>6} {:>7} {:>6}",
-        "Games", "Score", "Won", "Drawn", "Lost", "Opp.", "LOS"
+        " {:>7} {:>7} {:>6} {:>6} {:>6}{} {:>7} {:>6}",
+        "Games",
+        "Score",
+        "Won",
+        "Drawn",
+        "Lost",
+        fault_column("By faults".to_owned()),
+        "Opp.",
+        "LOS"
     );
     for (rank, &idx) in standings.order.iter().enumerate() {
         let rating = &ratings.players[idx];
@@ -41,12 +50,13 @@ pub fn table(standings: &Standings) -> String {
             .map_or_else(String::new, |&next| format!("{:.1}%", 100.0 * ratings.superiority[idx][next]));
         let _ = writeln!(
             text,
-            " {:>7} {:>7} {:>6} {:>6} {:>6} {:>7} {:>6}",
+            " {:>7} {:>7} {:>6} {:>6} {:>6}{} {:>7} {:>6}",
             tally.n_games(),
             score,
             tally.wins,
             tally.draws,
             tally.losses,
+            fault_column(standings.n_forfeits(idx).to_string()),
             opponents,
             superiority
         );
@@ -67,11 +77,8 @@ fn remarks(standings: &Standings) -> String {
         let _ = write!(text, ", equals draw {:.1} %", 100.0 * rate);
     }
     text.push('\n');
-    for note in &ratings.notes {
+    for note in standings.notes() {
         let _ = writeln!(text, "note: {note}");
-    }
-    for ((player, kind), n) in &standings.faults {
-        let _ = writeln!(text, "note: {player} lost {n} game(s) by {kind}");
     }
     if let Some(test) = &standings.test {
         let _ = writeln!(text, "{}", test_line(&test.state, &test.pairs));
@@ -97,7 +104,7 @@ pub fn test_line(state: &Sprt, pairs: &Pentanomial) -> String {
     )
 }
 
-/// Points of each player against each other, best first: `12.5/20`.
+/// Points of each player against each other, best first: `12.5/20`, and `4/4 (4f)` where four of the games ended by a fault.
 #[must_use]
 pub fn cross_table(standings: &Standings) -> String {
     let names: Vec<&str> =
@@ -108,7 +115,9 @@ pub fn cross_table(standings: &Standings) -> String {
         if row == column || tally.n_games() == 0 {
             "-".to_owned()
         } else {
-            format!("{}/{}", tally.points(), tally.n_games())
+            let n_faults = standings.forfeits[row][column] + standings.forfeits[column][row];
+            let faults = if n_faults > 0 { format!(" ({n_faults}f)") } else { String::new() };
+            format!("{}/{}{faults}", tally.points(), tally.n_games())
         }
     };
     let rows: Vec<Vec<String>> = standings
@@ -128,6 +137,9 @@ pub fn cross_table(standings: &Standings) -> String {
             let _ = write!(text, " {cell:>column_width$}");
         }
         text.push('\n');
+    }
+    if !standings.faults.is_empty() {
+        text.push_str("(Nf): N of these games ended by a fault of a player\n");
     }
     text
 }

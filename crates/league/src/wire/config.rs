@@ -84,6 +84,9 @@ pub enum ConfigError {
     /// A value out of range.
     #[error("bad value '{1}' for {0}")]
     Value(String, String),
+    /// A text or number that is no usable time.
+    #[error("{0}: {1}")]
+    Time(&'static str, String),
     /// A bad sequential test.
     #[error(transparent)]
     Sprt(#[from] SprtError),
@@ -201,7 +204,8 @@ impl LeagueConfig {
         positive("schedule.round", self.schedule.round > 0, self.schedule.round.to_string())?;
         positive("concurrency", self.concurrency != Some(0), "0".to_owned())?;
         if let Some(seconds) = self.tolerance {
-            positive("tolerance", (0.0..1e6).contains(&seconds), seconds.to_string())?;
+            mavis_stable::time::seconds(seconds)
+                .map_err(|error| ConfigError::Time("tolerance", error.to_string()))?;
         }
         if let Some(sprt) = &self.sprt {
             sprt.config()?;

@@ -141,6 +141,20 @@ impl EndKind {
     }
 }
 
+impl EndKind {
+    /// The word of the PGN standard (8.2.6, tag `Termination`) for this end.
+    #[must_use]
+    pub fn pgn_termination(self) -> &'static str {
+        match self {
+            Self::Rules | Self::Claim | Self::Resignation => "normal",
+            Self::Time => "time forfeit",
+            Self::Illegal => "rules infraction",
+            Self::Failure => "abandoned",
+            Self::Length | Self::Adjudication => "adjudication",
+        }
+    }
+}
+
 impl std::fmt::Display for EndKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -209,6 +223,16 @@ impl StoredGame {
             end: StoredEnd::from(&verdict.termination),
             finished: unix_seconds(),
         }
+    }
+
+    /// The player that lost by a fault of its own, and the other one.
+    #[must_use]
+    pub fn forfeit(&self) -> Option<(&str, &str)> {
+        let by_fault = self.end.by.is_fault();
+        by_fault.then_some(match self.result {
+            StoredResult::First => (&self.second, &self.first),
+            _ => (&self.first, &self.second),
+        })
     }
 
     /// The opening it was played from.

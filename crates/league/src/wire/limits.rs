@@ -32,16 +32,15 @@ impl LimitsConfig {
     /// # Errors
     /// When a limit is 0, or the time is no number of seconds.
     pub fn limit(&self) -> Result<Limit, ConfigError> {
+        let zero = |key: &str| ConfigError::Value(format!("limits.{key}"), "0".to_owned());
         let time = self
             .time
             .map(|seconds| {
-                mavis_stable::time::seconds(seconds)
-                    .ok()
-                    .filter(|time| !time.is_zero())
-                    .ok_or_else(|| ConfigError::Value("limits.time".to_owned(), seconds.to_string()))
+                let time = mavis_stable::time::seconds(seconds)
+                    .map_err(|error| ConfigError::Time("limits.time", error.to_string()))?;
+                if time.is_zero() { Err(zero("time")) } else { Ok(time) }
             })
             .transpose()?;
-        let zero = |key: &str| ConfigError::Value(format!("limits.{key}"), "0".to_owned());
         if self.nodes == Some(0) {
             return Err(zero("nodes"));
         }
@@ -54,6 +53,5 @@ impl LimitsConfig {
 
 /// Reads a clock such as `60+0.6`.
 pub(super) fn clock(text: Option<&str>) -> Result<Option<TimeControl>, ConfigError> {
-    text.map(|text| text.parse().map_err(|_| ConfigError::Value("clock".to_owned(), text.to_owned())))
-        .transpose()
+    text.map(|text| text.parse().map_err(|reason| ConfigError::Time("clock", reason))).transpose()
 }

@@ -64,7 +64,7 @@ fn tags(config: &LeagueConfig, rules: Rules, game: &StoredGame, start: &Position
         tag("TimeControl", clock);
     }
     tag("PlyCount", &(game.opening.len() + game.moves.len()).to_string());
-    tag("Termination", &game.end.reason);
+    tag("Termination", game.end.by.pgn_termination());
     text.push('\n');
     text
 }

@@ -65,6 +65,8 @@ pub struct PlayerJson {
     pub draws: u64,
     /// Games lost.
     pub losses: u64,
+    /// Of these, games lost by a fault of its own: a crash, an illegal move, time.
+    pub forfeits: u64,
     /// Points per game.
     pub score: Option<f64>,
     /// Mean rating of the opponents.

@@ -13,7 +13,7 @@ fn bad_configurations_are_refused_with_the_key() {
     check("name='x'\ngame='chess'\nplayers=[{player='random'}]", "at least two players");
     check(&format!("name='x'\ngame='ches'\n{players}"), "unknown game 'ches'");
     check(&format!("name='x'\ngame='chess'\nsede=3\n{players}"), "line 3: unknown field `sede`");
-    check(&format!("name='x'\ngame='chess'\nclock='fast'\n{players}"), "bad value 'fast' for clock");
+    check(&format!("name='x'\ngame='chess'\nclock='fast'\n{players}"), "clock: bad time control 'fast'");
     check(&format!("name='x'\ngame='chess'\nlimits.time=-1.0\n{players}"), "limits.time");
     check(
         &format!("name='x'\ngame='chess'\nratings.zero={{player='z'}}\n{players}"),

@@ -1,7 +1,7 @@
 //! A running GTP engine: commands out, responses in.
 
 use super::{GtpCommand, Response};
-use crate::process::{ChildProcess, EngineError};
+use crate::process::{ChildProcess, EngineError, Patience};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -9,13 +9,15 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub struct GtpEngine {
     process: ChildProcess,
-    patience: Duration,
+    patience: Patience,
+    /// Whether it has answered a command; the first answer may take longer.
+    started: bool,
     /// Lines of a response that has not ended yet.
     begun: String,
 }
 
 impl GtpEngine {
-    /// Starts a program and sends it `preparation`, one command a line; `patience` is how long an answer may take.
+    /// Starts a program and sends it `preparation`, one command a line.
     ///
     /// # Errors
     /// When it cannot be started, or refuses a line.
@@ -23,10 +25,10 @@ impl GtpEngine {
         program: &Path,
         arguments: &[String],
         preparation: &[String],
-        patience: Duration,
+        patience: Patience,
     ) -> Result<Self, EngineError> {
         let process = ChildProcess::start(program, arguments)?;
-        let mut engine = Self { process, patience, begun: String::new() };
+        let mut engine = Self { process, patience, started: false, begun: String::new() };
         for command in preparation.iter().filter_map(|line| GtpCommand::parse(line)) {
             engine.ask(&command)?;
         }
@@ -42,7 +44,7 @@ impl GtpEngine {
     /// How long an answer may take.
     #[must_use]
     pub fn patience(&self) -> Duration {
-        self.patience
+        self.patience.answer
     }
 
     /// Sends a command and gives the text of its response.
@@ -51,14 +53,16 @@ impl GtpEngine {
     /// When the engine refuses the command, answers nonsense, is late or gone.
     pub fn ask(&mut self, command: &GtpCommand) -> Result<String, EngineError> {
         self.send(command)?;
-        let deadline = Instant::now() + self.patience;
-        match self.receive(deadline)? {
+        let patience = if self.started { self.patience.answer } else { self.patience.startup };
+        let response = self.receive(Instant::now() + patience)?;
+        self.started = true;
+        match response {
             Some(Response { result: Ok(text), .. }) => Ok(text),
             Some(Response { result: Err(reason), .. }) => Err(EngineError::Nonsense {
                 expected: "a response that begins with =",
                 got: format!("{command}: {reason}"),
             }),
-            None => Err(EngineError::Late { expected: "response", after: self.patience }),
+            None => Err(EngineError::Late { expected: "response", after: patience }),
         }
     }
 

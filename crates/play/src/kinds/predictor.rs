@@ -6,8 +6,8 @@ use crate::{
 };
 use mavis_model::predictor::{Predictor, PredictorModel};
 use mavis_net::{Device, Precision};
-use mavis_oracle::process::find_engine;
-use std::{ffi::OsString, path::Path, time::Duration};
+use mavis_oracle::process::{Patience, find_engine};
+use std::{ffi::OsString, path::Path};
 
 /// Nodes the finisher spends on a position: it has to see that five moves win, not by how much.
 const FINISHER_NODES: u64 = 50_000;
@@ -75,7 +75,7 @@ fn finisher(name: &str, search_path: &Option<OsString>) -> Result<Finisher, Stri
         arguments: Vec::new(),
         options: Vec::new(),
         limits: UciLimits { nodes: Some(FINISHER_NODES), ..UciLimits::default() },
-        patience: Duration::from_secs(5),
+        patience: Patience::default(),
         jitter: 0.0,
     };
     Ok(Box::new(move || match UciPlayer::start(settings.clone()) {

@@ -5,7 +5,7 @@ use mavis_game::{Game as _, Move, Position, Rules};
 use mavis_oracle::{
     gtp::{GtpCommand, GtpEngine, Response, color},
     htp,
-    process::EngineError,
+    process::{EngineError, Patience},
 };
 use std::{
     path::PathBuf,
@@ -27,7 +27,7 @@ pub struct GtpSettings {
     /// Commands sent once after the start, such as parameters.
     pub preparation: Vec<String>,
     /// How long an answer may be overdue before the engine counts as hung.
-    pub patience: Duration,
+    pub patience: Patience,
     /// Whether it plays Hex alone.
     pub hex_only: bool,
 }

@@ -6,7 +6,7 @@ use crate::{Analysis, Choice, Limit, MoveAnalysis, Player, PlayerError, Thought,
 use engine::{Conversation, Order};
 use mavis_game::{Game as _, Move, Position, Rules, Side};
 use mavis_oracle::{
-    process::EngineError,
+    process::{EngineError, Patience},
     uci::{Go, Info, UciScore},
 };
 use rand::{Rng, SeedableRng};
@@ -25,7 +25,7 @@ pub struct UciSettings {
     /// The player's own limits, which hold beside those of the game.
     pub limits: UciLimits,
     /// How long an answer may be overdue before the engine counts as hung.
-    pub patience: Duration,
+    pub patience: Patience,
     /// The nodes of each move vary at random by up to this share, as they do under a limit of time.
     pub jitter: f64,
 }

@@ -2,7 +2,7 @@
 
 use super::{analyze, build};
 use mavis_game::{Game as _, Position, Rules};
-use mavis_oracle::process::find_engine;
+use mavis_oracle::process::{Patience, find_engine};
 use mavis_play::{Limit, Maker, MpcPlayer, MpcSettings, Player, Referee, UciLimits, UciPlayer, UciSettings};
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ fn troubled(folder: &Path, at: u32, fault: &str) -> Maker {
         options: vec![("Hash".to_owned(), "1".to_owned())],
         limits: UciLimits { nodes: Some(50), ..UciLimits::default() },
         // A busy machine starts an engine slowly.
-        patience: Duration::from_secs(60),
+        patience: Patience::always(Duration::from_secs(60)),
         jitter: 0.0,
     };
     Arc::new(move |_| {

@@ -73,7 +73,7 @@ fn many_searches_together_are_each_by_itself() {
     let (v, q) = (Asker::new(&value, Weights::Live), Asker::new(&action, Weights::Live));
     let settings = Settings { expansions: 25, depth: 4 };
     let twice: Vec<&Connect4> = all.iter().chain(&all).collect();
-    let together = search_all(&twice, &settings, &v, &q).unwrap();
+    let together = search_all(&twice, &settings, &v, &q, &crate::Meter::default()).unwrap();
     for (state, found) in twice.iter().zip(&together) {
         let alone = search_group(&[*state], &settings, &v, &q).unwrap();
         assert_eq!(&alone[0], found);

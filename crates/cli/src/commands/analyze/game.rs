@@ -33,23 +33,31 @@ pub(super) struct AnalyzedMove {
     swing: Option<&'static str>,
 }
 
-/// Writes what `player` thinks into a game; the comments of the file stay, evaluations in it are replaced.
+/// Writes what `player` thinks into a game; the comments of the file stay, evaluations in it are replaced. Once cancelled it
+/// leaves the moves after the position in hand as they were.
 pub(super) fn analyze(
     game: &mut PgnGame,
     player: &mut dyn Player,
     limit: &Limit,
+    cancel: &Cancel,
 ) -> Result<Vec<AnalyzedMove>, PlayerError> {
     let positions = game.positions();
     let moves: Vec<Move> = game.moves.iter().map(|made| made.mv).collect();
     player.new_game(game.start.rules());
-    let judged = positions
-        .iter()
-        .enumerate()
-        .map(|(ply, position)| judge(&game.start, &moves[..ply], position, player, limit))
-        .collect::<Result<Vec<Judgment>, PlayerError>>()?;
+    let mut judged = Vec::new();
+    for (ply, position) in positions.iter().enumerate() {
+        match judge(&game.start, &moves[..ply], position, player, limit, cancel) {
+            Ok(judgment) => judged.push(judgment),
+            Err(_) if cancel.is_cancelled() => break,
+            Err(error) => return Err(error),
+        }
+        if cancel.is_cancelled() {
+            break;
+        }
+    }
     let mut rows = Vec::new();
     for (ply, made) in game.moves.iter_mut().enumerate() {
-        let (before, after) = (&judged[ply], &judged[ply + 1]);
+        let [before, after] = judged.get(ply..ply + 2).unwrap_or_default() else { break };
         let position = &positions[ply];
         let best = before.best.unwrap_or(made.mv);
         let loss = if best == made.mv { 0.0 } else { (before.value - (1.0 - after.value)).max(0.0) };
@@ -81,6 +89,7 @@ fn judge(
     position: &Position,
     player: &mut dyn Player,
     limit: &Limit,
+    cancel: &Cancel,
 ) -> Result<Judgment, PlayerError> {
     if let Some(outcome) = position.outcome() {
         let value = match outcome.winner() {
@@ -94,7 +103,7 @@ fn judge(
         moves,
         position,
         limit: limit.clone(),
-        cancel: Cancel::new(),
+        cancel: cancel.clone(),
         sink: &mut |_| {},
     })?;
     let thought = &choice.thought;

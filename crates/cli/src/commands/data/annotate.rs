@@ -49,7 +49,7 @@ impl Annotate {
             positions: self.positions,
             out: self.out,
             shard_size: self.shard_size,
-            stop: crate::stop::flag(),
+            stop: crate::stop::flag("the positions in hand"),
         };
         let oracles = maker.make(n_threads(self.jobs))?;
         let mut progress = JobProgress::new(self.json, "positions");

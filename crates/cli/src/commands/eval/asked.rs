@@ -72,7 +72,8 @@ impl Asked {
         let registry = registry::players();
         let bar = ProgressBar::new(items.len() as u64);
         let n_threads = self.n_threads(&spec).clamp(1, items.len().max(1));
-        let (stopped, next, failed) = (stop::flag(), AtomicUsize::new(0), AtomicBool::new(false));
+        let (stopped, next, failed) =
+            (stop::flag("the positions in hand"), AtomicUsize::new(0), AtomicBool::new(false));
         let work = || -> anyhow::Result<Vec<(usize, R)>> {
             let mut player = registry.build(&spec, self.seed).or_bad_input()?;
             let mut state = state();

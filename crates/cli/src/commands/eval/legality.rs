@@ -90,7 +90,7 @@ impl Legality {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let sets = self.sets()?;
         let mut decoder = decoder(&self.player)?;
-        let stopped = stop::flag();
+        let stopped = stop::flag("the positions in hand");
         let bar = ProgressBar::new(sets.iter().map(|set| set.positions.len() as u64).sum());
         let mut measured: Vec<(String, usize, Vec<Metric>)> = Vec::new();
         for set in &sets {

@@ -50,13 +50,15 @@ const COMMANDS: &[(&str, Handler)] = &[
         nothing(arguments, &names.join("\n"))
     }),
     ("quit", |session, arguments| {
+        let answer = nothing(arguments, "")?;
         session.over = true;
-        nothing(arguments, "")
+        Ok(answer)
     }),
     ("boardsize", Session::board_size),
     ("clear_board", |session, arguments| {
+        let answer = nothing(arguments, "")?;
         session.begin(Position::start(session.rules));
-        nothing(arguments, "")
+        Ok(answer)
     }),
     ("komi", |_, arguments| match arguments {
         // Other games know no such thing, but controllers of Go send it to everybody.
@@ -67,8 +69,9 @@ const COMMANDS: &[(&str, Handler)] = &[
     ("genmove", |session, arguments| session.choose(arguments, true)),
     ("reg_genmove", |session, arguments| session.choose(arguments, false)),
     ("undo", |session, arguments| {
+        let answer = nothing(arguments, "")?;
         session.board = session.past.pop().ok_or("cannot undo")?;
-        nothing(arguments, "")
+        Ok(answer)
     }),
     ("showboard", |session, arguments| {
         let position = &session.board.position;
@@ -82,8 +85,11 @@ const COMMANDS: &[(&str, Handler)] = &[
     ("time_left", Session::time_left),
     ("final_score", |session, arguments| {
         let outcome = session.board.position.outcome().ok_or("cannot score: the game is not over")?;
-        let initial = |side: Side| if color(session.rules, side) == "black" { "B+" } else { "W+" };
-        nothing(arguments, outcome.winner().map_or("0", initial))
+        let score = |winner: Side| {
+            let initial = if color(session.rules, winner) == "black" { "B+" } else { "W+" };
+            format!("{initial}{}", margin(&session.board.position, winner))
+        };
+        nothing(arguments, &outcome.winner().map_or_else(|| "0".to_owned(), score))
     }),
     ("all_legal_moves", |session, arguments| {
         let position = &session.board.position;
@@ -104,6 +110,18 @@ const COMMANDS: &[(&str, Handler)] = &[
 ];
 
 const SYNTAX: &str = "syntax error";
+
+/// By how much a side has won a finished game, in the games that are counted: discs of Othello with the empty squares for the
+/// winner, kumalaks of Togyz Kumalak.
+fn margin(position: &Position, winner: Side) -> String {
+    match position {
+        Position::Othello(othello) => othello.final_score().abs().to_string(),
+        Position::Togyz(togyz) => {
+            togyz.final_kazan(winner).abs_diff(togyz.final_kazan(winner.other())).to_string()
+        }
+        _ => String::new(),
+    }
+}
 
 fn find(name: &str) -> Option<Handler> {
     COMMANDS.iter().find(|(known, _)| *known == name).map(|(_, handler)| *handler)

@@ -129,12 +129,13 @@ impl Folder {
             judges: standard_judges(),
             ..RunOptions::default()
         };
-        play(config, &self.config, &self.out, &options)
+        play("", config, &self.config, &self.out, &options)
     }
 }
 
-/// Plays a league that the file `source` describes, in the folder `out`, and tells how it goes.
+/// Plays a league that the file `source` describes, in the folder `out`, and tells how it goes; `title` begins each line.
 pub(in crate::commands) fn play(
+    title: &str,
     config: &LeagueConfig,
     source: &Path,
     out: &Path,
@@ -144,7 +145,7 @@ pub(in crate::commands) fn play(
     let registry = Arc::new(registry::players());
     // A book's path starts from the file that names it.
     let base = source.parent().unwrap_or(Path::new(""));
-    let mut watch = Watch::new();
+    let mut watch = Watch::new(title);
     let result = mavis_league::run(config, out, base, &registry, options, &mut |event| watch.take(&event));
     watch.finish();
     let summary = result.map_err(run_failure)?;

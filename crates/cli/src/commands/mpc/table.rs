@@ -56,29 +56,40 @@ pub(super) struct Cells {
     name: String,
     /// By steps, opponent and whether fortified.
     cells: BTreeMap<(Steps, Against, bool), Cell>,
-    /// Games that ended by a fault of a player rather than by play.
-    n_faults: usize,
 }
 
 struct Cell {
     tally: Tally,
+    /// Of the games won, those that the opponent lost by a fault: a crash, an illegal move, time.
+    won_by_fault: usize,
+    /// Of the games lost, those lost by a fault.
+    lost_by_fault: usize,
     /// Points a game.
     share: Option<Estimate>,
 }
 
 impl Cells {
     pub(super) fn new(name: String) -> Self {
-        Self { name, cells: BTreeMap::new(), n_faults: 0 }
+        Self { name, cells: BTreeMap::new() }
     }
 
     pub(super) fn add(&mut self, one: &Match, games: &[StoredGame]) {
-        let results = results_of(&one.league.names(), games);
+        let names = one.league.names();
+        let results = results_of(&names, games);
+        let forfeits = |loser: usize, winner: usize| {
+            let between = (names[loser].as_str(), names[winner].as_str());
+            games.iter().filter(|game| game.forfeit() == Some(between)).count()
+        };
         for (player, fortified) in [(0, false), (1, true)] {
             let tally = results.cross_table()[player][2];
-            let cell = Cell { tally, share: share(&results, player, &tally) };
+            let cell = Cell {
+                tally,
+                won_by_fault: forfeits(2, player),
+                lost_by_fault: forfeits(player, 2),
+                share: share(&results, player, &tally),
+            };
             self.cells.insert((one.steps, one.against, fortified), cell);
         }
-        self.n_faults += games.iter().filter(|game| game.end.by.is_fault()).count();
     }
 
     /// A Markdown table: points, games, and the share of points with its 95 % interval.
@@ -104,10 +115,16 @@ impl Cells {
             }
             text.push('\n');
         }
-        if self.n_faults > 0 {
-            text.push_str(&format!("\n{} games ended by a fault of a player.\n", self.n_faults));
+        let n_faults = self.n_faults();
+        if n_faults > 0 {
+            text.push_str(&format!("\n{n_faults} games ended by a fault of a player.\n"));
         }
         text
+    }
+
+    /// Games that ended by a fault of a player rather than by play.
+    fn n_faults(&self) -> usize {
+        self.cells.values().map(|cell| cell.won_by_fault + cell.lost_by_fault).sum()
     }
 
     pub(super) fn json(&self) -> TableJson<'_> {
@@ -118,9 +135,11 @@ impl Cells {
             wins: cell.tally.wins,
             draws: cell.tally.draws,
             losses: cell.tally.losses,
+            won_by_fault: cell.won_by_fault,
+            lost_by_fault: cell.lost_by_fault,
             share: cell.share.map(|share| [share.value, share.low, share.high]),
         });
-        TableJson { name: &self.name, faults: self.n_faults, cells: cells.collect() }
+        TableJson { name: &self.name, faults: self.n_faults(), cells: cells.collect() }
     }
 }
 
@@ -129,7 +148,11 @@ impl fmt::Display for Cell {
         let (points, n_games) = (self.tally.points(), self.tally.n_games());
         let Some(share) = self.share else { return f.write_str("-") };
         let [value, low, high] = [share.value, share.low, share.high].map(|part| 100.0 * part);
-        write!(f, "{points}-{} of {n_games}: {value:.1} % ({low:.1} to {high:.1})", n_games as f64 - points)
+        write!(f, "{points}-{} of {n_games}: {value:.1} % ({low:.1} to {high:.1})", n_games as f64 - points)?;
+        match (self.won_by_fault, self.lost_by_fault) {
+            (0, 0) => Ok(()),
+            (won, lost) => write!(f, ", by fault {won}-{lost}"),
+        }
     }
 }
 
@@ -174,6 +197,9 @@ struct CellJson {
     wins: u64,
     draws: u64,
     losses: u64,
+    /// Of the games won and lost, those that ended by a fault of a player.
+    won_by_fault: usize,
+    lost_by_fault: usize,
     /// Points a game, and the ends of its 95 % interval.
     share: Option<[f64; 3]>,
 }

@@ -75,7 +75,8 @@ impl Run {
         network: &TransformerConfig,
         weights: impl FnOnce(&Path) -> Result<(TransformerConfig, Vec<f32>), ModelError>,
     ) -> anyhow::Result<(RunFolder, TrainState)> {
-        let folder = RunFolder::open(&self.out, card, stop::flag(), Box::new(show))?;
+        let folder =
+            RunFolder::open(&self.out, card, stop::flag("this step and its checkpoint"), Box::new(show))?;
         let state = match (folder.resume(network)?, &self.from) {
             (Some(state), _) => {
                 note(&format!("going on from step {}", state.step));

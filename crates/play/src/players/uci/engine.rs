@@ -40,7 +40,7 @@ impl Conversation {
             process,
             name: String::new(),
             offered: Vec::new(),
-            patience: settings.patience,
+            patience: settings.patience.startup,
             chess960: false,
             n_lines: 1,
         };
@@ -58,6 +58,7 @@ impl Conversation {
             engine.set_option(name, value)?;
         }
         engine.ready()?;
+        engine.patience = settings.patience.answer;
         Ok(engine)
     }
 
