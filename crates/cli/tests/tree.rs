@@ -20,8 +20,9 @@ fn a_tree_is_saved_shown_compared_drawn_and_searched_on() {
     };
     assert_eq!((visits(&lines), &lines["lines"][0]["moves"][0]), (60, &best));
     assert!(mavis.stdout("tree lines a.json").contains("scripted"));
-    // Searched on from there it grows.
-    mavis.run(&format!("{search} --sims 60 --resume a.json --tree b.json"));
+    // Searched on from there it grows by what is missing.
+    let grown = json(&mavis, &format!("{search} --sims 100 --resume a.json --tree b.json --json"));
+    assert_eq!((grown["kept"].as_u64(), grown["nodes"].as_u64()), (Some(60), Some(40)));
     let more = json(&mavis, "tree lines b.json --most 7 --json");
     assert!(visits(&more) > 60, "{more}");
     let same = json(&mavis, "tree diff a.json a.json --json");

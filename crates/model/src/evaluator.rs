@@ -30,7 +30,7 @@ use std::{
 };
 
 /// How an embedded model answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct EmbeddedSettings {
     /// Where states, legal moves and ends come from.
     pub world: WorldModel,
@@ -40,11 +40,19 @@ pub struct EmbeddedSettings {
     pub threads: Option<NonZeroUsize>,
     /// A name for reports.
     pub name: String,
+    /// Where its passes are counted; clones of a counter add up.
+    pub counter: PassCounter,
 }
 
 impl Default for EmbeddedSettings {
     fn default() -> Self {
-        Self { world: WorldModel::Rules, batch: 64, threads: None, name: "model".to_owned() }
+        Self {
+            world: WorldModel::Rules,
+            batch: 64,
+            threads: None,
+            name: "model".to_owned(),
+            counter: PassCounter::default(),
+        }
     }
 }
 
@@ -57,7 +65,6 @@ pub struct Embedded {
 #[derive(Debug)]
 struct Stub {
     queue: Arc<Queue<Job>>,
-    counts: Arc<PassCounts>,
     world: WorldModel,
     description: String,
 }
@@ -71,20 +78,31 @@ impl Drop for Stub {
 /// The model's own choice among listed moves.
 type Choice = Result<Option<Move>, EvalError>;
 
-/// How many passes a model has made, and of how many requests.
-#[derive(Debug, Default)]
-struct PassCounts {
-    passes: AtomicU64,
-    requests: AtomicU64,
-}
+/// Counts the passes of models; clones share the numbers.
+#[derive(Clone, Debug, Default)]
+pub struct PassCounter(Arc<[AtomicU64; 2]>);
 
-/// What a model has done so far.
+/// What models have done so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Passes {
     /// Batches answered.
     pub passes: u64,
     /// Requests in them.
     pub requests: u64,
+}
+
+impl PassCounter {
+    /// The numbers so far.
+    #[must_use]
+    pub fn passes(&self) -> Passes {
+        let [passes, requests] = &*self.0;
+        Passes { passes: passes.load(Ordering::Relaxed), requests: requests.load(Ordering::Relaxed) }
+    }
+
+    fn add(&self, n_requests: usize) {
+        self.0[0].fetch_add(1, Ordering::Relaxed);
+        self.0[1].fetch_add(n_requests as u64, Ordering::Relaxed);
+    }
 }
 
 impl Embedded {
@@ -102,7 +120,6 @@ impl Embedded {
         };
         let stub = Stub {
             queue: Arc::default(),
-            counts: Arc::default(),
             world: settings.world,
             description: format!("{} ({world})", settings.name),
         };
@@ -112,7 +129,7 @@ impl Embedded {
                 answerer: Answerer { decoder },
                 pool: settings.threads.map(pool).transpose()?,
                 queue: stub.queue.clone(),
-                counts: stub.counts.clone(),
+                counter: settings.counter.clone(),
                 batch: settings.batch.max(1),
             };
             std::thread::Builder::new()
@@ -133,13 +150,6 @@ impl Embedded {
         settings: EmbeddedSettings,
     ) -> Result<Self, ModelError> {
         Self::start([MavDecoder::cpu(model, precision)?], settings)
-    }
-
-    /// Passes so far.
-    #[must_use]
-    pub fn passes(&self) -> Passes {
-        let PassCounts { passes, requests } = &*self.stub.counts;
-        Passes { passes: passes.load(Ordering::Relaxed), requests: requests.load(Ordering::Relaxed) }
     }
 }
 
@@ -210,7 +220,7 @@ struct Worker {
     /// `None` means the threads all computations share.
     pool: Option<rayon::ThreadPool>,
     queue: Arc<Queue<Job>>,
-    counts: Arc<PassCounts>,
+    counter: PassCounter,
     batch: usize,
 }
 
@@ -227,8 +237,7 @@ impl Worker {
                 n_jobs <= self.batch && left.tokens > 0 && left.rows > 0
             };
             let Some(jobs) = self.queue.take(|job| job.slot.is_wanted(), fits) else { return };
-            self.counts.passes.fetch_add(1, Ordering::Relaxed);
-            self.counts.requests.fetch_add(jobs.len() as u64, Ordering::Relaxed);
+            self.counter.add(jobs.len());
             let answerer = &mut self.answerer;
             match &self.pool {
                 Some(pool) => pool.install(|| answerer.answer(jobs)),

@@ -81,6 +81,26 @@ pub fn speed(decoder: &mut MavDecoder, position: &Position, time: Duration) -> R
     })
 }
 
+/// Evaluations a second of batches of `n` of these positions, one after another, legal moves given: packing, the pass and
+/// reading.
+///
+/// # Errors
+/// When the network fails.
+pub fn evaluations_per_second(
+    decoder: &mut MavDecoder,
+    positions: &[Position],
+    n: usize,
+    time: Duration,
+) -> Result<f64, ModelError> {
+    let legal: Vec<Vec<Move>> =
+        positions.iter().map(|position| position.legal_moves().into_iter().collect()).collect();
+    let asked = positions.iter().zip(&legal).map(|(position, moves)| (position, moves.as_slice()));
+    let batch: Vec<(&Position, &[Move])> = asked.cycle().take(n).collect();
+    let full = decoder.full_input();
+    let pass = median(time, || fan_out::values_of_known_moves(decoder.network(), full, &batch).map(drop))?;
+    Ok(batch.len() as f64 / pass)
+}
+
 /// The prompt into a session, then all moves as branches. The moves are given, since a network that knows nothing would list any number.
 fn two_passes(decoder: &mut MavDecoder, request: &Request, listed: &[Move]) -> Result<(), ModelError> {
     let full = decoder.full_input();

@@ -137,6 +137,20 @@ impl Limit {
     }
 }
 
+impl Limit {
+    /// The moment until which a player waits for the one evaluation it cannot do without: with a clock most of what is left,
+    /// though the plan gives this move less. Later moves then get less, which is better than a guess now.
+    #[must_use]
+    pub fn patience(&self, now: Instant, overhead: Duration) -> Option<Instant> {
+        let by_clock = self.clock.as_ref().map(|clock| clock.own.saturating_sub(overhead) * 4 / 5);
+        let by_time = self.time.map(|time| time.saturating_sub(overhead.min(time / 2)));
+        match (by_time, by_clock) {
+            (Some(a), Some(b)) => Some(now + a.min(b)),
+            (a, b) => a.or(b).map(|time| now + time),
+        }
+    }
+}
+
 /// An intermediate result of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thought {

@@ -7,7 +7,7 @@ use mavis_eval::WorldModel;
 use mavis_eval::{EvalError, Evaluator as _, MoveValue, Request, Verdict};
 use mavis_game::{Game as _, Position, Rules};
 use mavis_play::{
-    Limit, Player, Registry, Thought, Turn, add_servers,
+    Clock, Limit, Player, Registry, Thought, Turn, add_servers,
     remote::{Asking, PromptForm, Remote, RemoteSettings, ServerSettings},
     runtime,
 };
@@ -230,4 +230,32 @@ fn a_server_that_dies_in_the_middle_of_a_search_costs_time_but_not_the_game() {
     player.new_game(Rules::Connect4);
     let choice = choose(&mut *player, &self::position("1234"), limit);
     assert!(choice.thought.note.is_some_and(|note| note.contains("first legal move")));
+}
+
+/// A share of the clock is a fraction of a second, shorter than the server takes, and the clock has many of them: both players wait.
+#[test]
+fn a_late_first_evaluation_is_waited_for_while_the_clock_allows() {
+    let server = Server::start(Behavior::Late);
+    let position = position("4455");
+    let best = |mv: &mavis_game::Move| support::server::bucket_of(&position, *mv);
+    let legal = position.legal_moves();
+    let most = legal.iter().map(best).max().unwrap();
+    assert_ne!(best(&legal[0]), most, "the first legal move is not the best, so a guess would show");
+    let mut registry = Registry::default();
+    add_servers(&mut registry, None);
+    let seconds = |own| Clock {
+        own: Duration::from_secs(own),
+        other: Duration::from_secs(own),
+        increment: Duration::ZERO,
+        other_increment: Duration::ZERO,
+        moves_to_go: None,
+    };
+    for kind in ["openai", "openai-mcts"] {
+        let spec = format!("{kind}:{{{}}}", server.address());
+        let mut player = registry.build(&spec.parse().unwrap(), 1).unwrap();
+        let limit = Limit { clock: Some(seconds(20)), ..Limit::default() };
+        let mut sink = |_: &Thought| {};
+        let choice = player.choose(&mut Turn::alone(&position, limit, &mut sink)).unwrap();
+        assert_eq!((best(&choice.mv), choice.thought.note), (most, None), "{kind}");
+    }
 }

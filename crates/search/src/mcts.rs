@@ -7,6 +7,7 @@
 
 mod choice;
 mod drive;
+mod pace;
 mod plain;
 pub mod prior;
 pub mod proof;

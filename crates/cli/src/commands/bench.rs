@@ -16,7 +16,9 @@ use mavis_lang::{Commands, Request, vocabulary};
 use mavis_model::{
     MavModel, Preset,
     decode::MavDecoder,
-    measure::{Agreement, PROMPT_PASS, Speed, against_exact, fan_out_against_chain, speed},
+    measure::{
+        Agreement, PROMPT_PASS, Speed, against_exact, evaluations_per_second, fan_out_against_chain, speed,
+    },
 };
 use mavis_net::{Device, Precision, initial_parameters};
 use peer::Peer;
@@ -54,6 +56,9 @@ struct BenchModel {
     /// Seconds for each measurement
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
+    /// Sizes of batches whose evaluations per second are measured, with commas between them
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=4096))]
+    batch: Vec<u16>,
     /// Positions of random play on which a given model's ways to answer are compared
     #[arg(long, default_value_t = 200)]
     positions: usize,
@@ -87,9 +92,18 @@ struct Measured {
     /// In f32 and in bf16 on the processor, in bf16 on a GPU.
     torch: Vec<Peer>,
     gpu: Option<Gpu>,
+    /// In bf16, of positions of random play.
+    batches: Vec<BatchSpeed>,
     bf16_agreement: Option<Agreement>,
     int8_agreement: Option<Agreement>,
     fan_out_agreement: Option<Agreement>,
+}
+
+/// Evaluations in batches of one size, legal moves given.
+#[derive(Serialize)]
+struct BatchSpeed {
+    size: usize,
+    evaluations_per_second: f64,
 }
 
 impl Bench {
@@ -122,6 +136,13 @@ impl BenchModel {
         let exact = other(Precision::Exact)?;
         let mut decoder = MavDecoder::open(&model, Precision::Bf16, device)?;
         let bf16 = speed(&mut decoder, &position, time)?;
+        let played = random_positions(rules, 64, 11);
+        let batch = |&size: &u16| -> anyhow::Result<BatchSpeed> {
+            let size = usize::from(size);
+            let evaluations_per_second = evaluations_per_second(&mut decoder, &played, size, time)?;
+            Ok(BatchSpeed { size, evaluations_per_second })
+        };
+        let batches = self.batch.iter().map(batch).collect::<anyhow::Result<Vec<_>>>()?;
         // Right after ours, so that both see the same machine.
         let types: &[&str] = if on_cpu { &["float32", "bfloat16"] } else { &["bfloat16"] };
         let torch = self.torch.iter().flat_map(|python| {
@@ -153,6 +174,7 @@ impl BenchModel {
             int8,
             torch,
             gpu,
+            batches,
             bf16_agreement,
             int8_agreement,
             fan_out_agreement,
@@ -195,6 +217,10 @@ impl Measured {
             &|speed| speed.batch_evaluations_per_second / speed.batch_sequential_per_second,
             2,
         );
+        for BatchSpeed { size, evaluations_per_second } in &self.batches {
+            let name = format!("batches of {size}, random play, bf16, evaluations/s");
+            text.push_str(&format!("{name:<44} {evaluations_per_second:>12.1}\n"));
+        }
         for torch in &self.torch {
             text.push_str(&format!("{}, the same shape, and ours beside it:\n", torch.name()));
             let stream = (STREAM, torch.sequential_tokens_per_second);

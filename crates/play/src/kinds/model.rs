@@ -7,11 +7,12 @@ use crate::{
 };
 use mavis_eval::{Cache, Evaluator, WorldModel};
 use mavis_model::{
-    MavModel,
+    MavModel, ModelError,
     decode::MavDecoder,
-    evaluator::{Embedded, EmbeddedSettings},
+    evaluator::{Embedded, EmbeddedSettings, PassCounter},
 };
 use mavis_net::{Device, Precision};
+use mavis_search::knob::{Knob, Range};
 use std::{num::NonZeroUsize, path::Path, sync::Arc};
 
 /// Evaluations of a model that are remembered; one takes some ten kilobytes.
@@ -23,9 +24,11 @@ const GPU_BATCH: usize = 256;
 /// Where the model comes from that is used when none is named.
 pub type DefaultModel = fn() -> Result<MavModel, String>;
 
-/// Adds `mav` and `mav-mcts`. Players of one model share one evaluator, and so its batches.
-pub fn add_models(registry: &mut Registry, default: DefaultModel) {
-    let shared = SharedEvaluators::default();
+/// Adds `mav` and `mav-mcts`. Players of one model share one evaluator, and so its batches; the counter returned tells what
+/// all of them have asked.
+pub fn add_models(registry: &mut Registry, default: DefaultModel) -> PassCounter {
+    let counter = PassCounter::default();
+    let shared = Shared { evaluators: SharedEvaluators::default(), default, counter: counter.clone() };
     let model_keys = || {
         vec![
             Key::new("model", "a model file (default the bundled one)"),
@@ -34,7 +37,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) {
                 "numbers of the processor: bf16, exact (slower) or int8 (faster, slightly off) (default bf16)",
             ),
             Key::new("device", "cpu, cuda, or auto for a GPU where there is one (default cpu)"),
-            Key::new("threads", "processor threads of a pass (default all cores)"),
+            threads_key(),
         ]
     };
     let mut keys = model_keys();
@@ -43,7 +46,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) {
         "world",
         "rules, or model: states, legal moves and ends are the model's own word, and moves that the rules refuse are passed over (default rules)",
     ));
-    let evaluators = shared.clone();
+    let greedy = shared.clone();
     registry.add(Kind {
         name: "mav",
         help: "the MAV model without search",
@@ -52,7 +55,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) {
         build: Box::new(move |options, seed| {
             let world = options.value::<WorldModel>("world")?.unwrap_or_default();
             let settings = GreedySettings { world, ..greedy_settings(options)? };
-            let evaluator = evaluator(options, &evaluators, default, world)?;
+            let evaluator = greedy.evaluator(options, world)?;
             Ok(Box::new(GreedyPlayer::new("mav".to_owned(), evaluator, settings, seed)))
         }),
     });
@@ -65,11 +68,20 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) {
         open: false,
         build: Box::new(move |options, seed| {
             let (settings, fixed) = search_settings(options, seed)?;
-            let evaluator = evaluator(options, &shared, default, settings.world)?;
+            let evaluator = shared.evaluator(options, settings.world)?;
             let name = search_name("mav-mcts", &settings, seed);
             Ok(Box::new(SearchPlayer::new(name, evaluator, settings, fixed)))
         }),
     });
+    counter
+}
+
+/// What all players of models share.
+#[derive(Clone)]
+struct Shared {
+    evaluators: SharedEvaluators,
+    default: DefaultModel,
+    counter: PassCounter,
 }
 
 /// The options of a player without search.
@@ -99,35 +111,65 @@ pub(super) fn greedy_settings(options: &mut Options<'_>) -> Result<GreedySetting
     Ok(settings)
 }
 
-fn evaluator(
-    options: &mut Options<'_>,
-    shared: &SharedEvaluators,
-    default: DefaultModel,
-    world: WorldModel,
-) -> Result<Arc<dyn Evaluator>, BuildError> {
-    let path = options.value::<String>("model")?;
-    let precision = options.value::<Precision>("precision")?.unwrap_or_default();
-    let device = options.value::<Device>("device")?.unwrap_or_default();
-    let threads = options.positive::<usize>("threads")?.and_then(NonZeroUsize::new);
-    let name = path.clone().unwrap_or_else(|| "bundled model".to_owned());
-    let load = || -> Result<Arc<dyn Evaluator>, String> {
-        let model = match &path {
-            Some(path) => MavModel::load(Path::new(path)).map_err(|error| error.to_string())?,
-            None => default()?,
+/// The option `threads`, with the machine's cores as its default.
+fn threads_key() -> Key {
+    const HELP: &str = "processor threads of a pass (default all cores)";
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let knob =
+        Knob { name: "threads", range: Range::Integer(1, 1024), default: cores.to_string(), help: HELP };
+    Key { knob: Some(knob), ..Key::new("threads", HELP) }
+}
+
+impl Shared {
+    /// The evaluator that the options name, loaded if nobody has it yet.
+    fn evaluator(
+        &self,
+        options: &mut Options<'_>,
+        world: WorldModel,
+    ) -> Result<Arc<dyn Evaluator>, BuildError> {
+        let path = options.value::<String>("model")?;
+        let asked = Asked {
+            name: path.clone().unwrap_or_else(|| "bundled model".to_owned()),
+            precision: options.value::<Precision>("precision")?.unwrap_or_default(),
+            device: options.value::<Device>("device")?.unwrap_or_default(),
+            threads: options.positive::<usize>("threads")?.and_then(NonZeroUsize::new),
+            world,
         };
-        let on_gpu =
-            device.resolved().is_ok_and(|device| device == Device::Cuda) && precision != Precision::Int8;
+        let load = || -> Result<Arc<dyn Evaluator>, String> {
+            let model = match &path {
+                Some(path) => MavModel::load(Path::new(path)).map_err(|error| error.to_string())?,
+                None => (self.default)()?,
+            };
+            let embedded = asked.open(&model, self.counter.clone()).map_err(|error| error.to_string())?;
+            Ok(Arc::new(Cache::new(embedded, REMEMBERED)))
+        };
+        self.evaluators
+            .find_or_load(&format!("{asked:?}"), load)
+            .map_err(|reason| BuildError::Unavailable { player: options.kind().to_owned(), reason })
+    }
+}
+
+/// Which evaluator is asked for; equal ones are one.
+#[derive(Debug)]
+struct Asked {
+    name: String,
+    precision: Precision,
+    device: Device,
+    threads: Option<NonZeroUsize>,
+    world: WorldModel,
+}
+
+impl Asked {
+    fn open(&self, model: &MavModel, counter: PassCounter) -> Result<Embedded, ModelError> {
+        let on_gpu = self.precision != Precision::Int8
+            && self.device.resolved().is_ok_and(|device| device == Device::Cuda);
         let batch = if on_gpu { GPU_BATCH } else { EmbeddedSettings::default().batch };
-        let settings = EmbeddedSettings { world, batch, threads, name: name.clone() };
-        let open = || MavDecoder::open(&model, precision, device).map_err(|error| error.to_string());
+        let (world, threads, name) = (self.world, self.threads, self.name.clone());
+        let settings = EmbeddedSettings { world, batch, threads, name, counter };
+        let open = || MavDecoder::open(model, self.precision, self.device);
         let mut decoders = vec![open()?];
         // The second packs and reads while the pass of the first runs. Without the memory for it there is one.
         decoders.extend(on_gpu.then(open).and_then(Result::ok));
-        let embedded = Embedded::start(decoders, settings).map_err(|error| error.to_string())?;
-        Ok(Arc::new(Cache::new(embedded, REMEMBERED)))
-    };
-    let threads_name = threads.map_or_else(String::new, |threads| format!(" {threads} threads"));
-    shared
-        .find_or_load(&format!("{name} {world} {precision} {device}{threads_name}"), load)
-        .map_err(|reason| BuildError::Unavailable { player: options.kind().to_owned(), reason })
+        Embedded::start(decoders, settings)
+    }
 }

@@ -154,7 +154,8 @@ impl Player for GreedyPlayer {
     }
 
     fn analyze(&mut self, turn: &mut Turn<'_>) -> Result<Analysis, PlayerError> {
-        let deadline = turn.limit.deadline(Instant::now(), Duration::from_millis(2));
+        // Without the evaluation there is nothing to choose by, so it may take more than the move's share of the clock.
+        let deadline = turn.limit.patience(Instant::now(), Duration::from_millis(2));
         let stop = Stop { deadline, cancel: turn.cancel.clone() };
         let runtime = runtime().map_err(PlayerError::Failed)?;
         let state = Arc::new(turn.position.clone());

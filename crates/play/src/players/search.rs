@@ -95,6 +95,7 @@ impl Player for SearchPlayer {
             }
             _ => Search::new(turn.position.clone(), self.evaluator.clone(), settings),
         };
+        search.wait_for_root(turn.limit.patience(began, OVERHEAD));
         search.restrict((!turn.limit.only.is_empty()).then(|| turn.limit.only.clone()));
 
         // A depth is reached when the expected line is so long; the token is this search's own, since the turn's

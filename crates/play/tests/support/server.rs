@@ -34,6 +34,8 @@ pub(crate) enum Behavior {
     Status(u16),
     /// Never.
     Hangs,
+    /// Well, but only after a while.
+    Late,
     /// Half of it, then the connection is gone.
     Cuts,
     /// With something that is no completion.
@@ -202,6 +204,10 @@ fn answer(mut stream: &TcpStream, body: &[u8], behavior: Behavior) -> std::io::R
             stream.write_all(&text.as_bytes()[..text.len() / 2])?;
             stream.shutdown(Shutdown::Both)?;
             return Ok(false);
+        }
+        Behavior::Late => {
+            thread::sleep(Duration::from_millis(1500));
+            stream.write_all(reply(200, &completion(body, Behavior::Lists).to_string()).as_bytes())?;
         }
         well => stream.write_all(reply(200, &completion(body, well).to_string()).as_bytes())?,
     }

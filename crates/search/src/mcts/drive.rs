@@ -6,6 +6,7 @@
 
 use super::{
     Order, Report, Settings, Stopped,
+    pace::Pace,
     proof::Proof,
     report::Counts,
     simulator::{Begun, Simulator, Ticket},
@@ -21,7 +22,7 @@ use std::{
     future::{Future, poll_fn},
     pin::Pin,
     task::Poll,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Simulations that need no evaluation after which others get their turn, however many more there are.
@@ -44,6 +45,10 @@ pub(crate) struct Root<'a> {
     pub(crate) evaluation: &'a mut Option<Evaluation>,
     /// The only moves to look at; `None` means all.
     pub(crate) restriction: Option<&'a [Move]>,
+    /// By when the evaluation must be there, if later than the end of the search.
+    pub(crate) deadline: Option<Instant>,
+    /// How long evaluations take.
+    pub(crate) pace: &'a mut Pace,
 }
 
 impl<'a, W: Asked> Drive<'a, W> {
@@ -75,6 +80,9 @@ impl<'a, W: Asked> Drive<'a, W> {
                 tokio::select! {
                     biased;
                     landed = self.flights.landed() => {
+                        if let Some((oldest, _)) = landed.first() {
+                            self.root.pace.add(oldest.began.elapsed());
+                        }
                         landed.into_iter().for_each(|(flight, reply)| self.land(&flight, reply));
                     }
                     () = stop.due() => break Stopped::Limit,
@@ -103,11 +111,17 @@ impl<'a, W: Asked> Drive<'a, W> {
         let request = self.simulator.world.root_request();
         self.counts.evaluations += 1;
         let asked = with_timeout(self.settings.timeout, self.evaluator.evaluate_one(request.clone()));
+        let began = Instant::now();
+        // Without a deadline of the search there is none here either.
+        let deadline =
+            stop.deadline.map(|deadline| self.root.deadline.map_or(deadline, |root| root.max(deadline)));
+        let patience = Stop { deadline, cancel: stop.cancel.clone() };
         let reply = tokio::select! {
             biased;
             reply = asked => reply,
-            () = stop.due() => None,
+            () = patience.due() => None,
         };
+        self.root.pace.add(began.elapsed());
         let Some(reply) = reply else {
             self.counts.timed_out += 1;
             return Some(Stopped::NoRoot);
@@ -154,10 +168,11 @@ impl<'a, W: Asked> Drive<'a, W> {
         }
         self.counts.evaluations += leaves.len() as u32;
         let (tickets, requests): (Vec<Ticket>, Vec<Request>) = leaves.into_iter().unzip();
+        let began = Instant::now();
         let replies = self.evaluator.evaluate_each(requests.clone());
         for ((ticket, request), reply) in tickets.into_iter().zip(requests).zip(replies) {
             let reply = Box::pin(with_timeout(self.settings.timeout, reply));
-            self.flights.queue.push_back(Flight { ticket, request, state: State::Waiting(reply) });
+            self.flights.queue.push_back(Flight { ticket, request, began, state: State::Waiting(reply) });
         }
         // What is in flight still counts.
         stopped.filter(|_| self.flights.queue.is_empty())
@@ -169,6 +184,11 @@ impl<'a, W: Asked> Drive<'a, W> {
         while self.flights.queue.len() + leaves.len() < usize::from(self.settings.batch) {
             if stop.is_due() {
                 return Some(Stopped::Limit);
+            }
+            // One batch is begun in any case: without it the pace of another day would hold for good.
+            if leaves.is_empty() && self.counts.evaluations > 0 && self.is_too_late(stop) {
+                // What is in flight may still be back in time.
+                return if self.flights.queue.is_empty() { Some(Stopped::Limit) } else { None };
             }
             if self.counts.kept.saturating_add(self.counts.simulations) >= self.settings.simulations {
                 return Some(Stopped::Simulations);
@@ -197,6 +217,12 @@ impl<'a, W: Asked> Drive<'a, W> {
             }
         }
         None
+    }
+
+    /// Whether an evaluation begun now would come after the deadline, as far as one can tell.
+    fn is_too_late(&self, stop: &Stop) -> bool {
+        let left = stop.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        left.is_some_and(|left| left < self.root.pace.expected())
     }
 
     /// Takes the reply of a flight into the tree.
@@ -294,6 +320,8 @@ struct Flights {
 struct Flight {
     ticket: Ticket,
     request: Request,
+    /// When it was asked for.
+    began: Instant,
     state: State,
 }
 

@@ -3,6 +3,7 @@
 use super::{
     RefereeReport, Report, Settings, Stopped, WorldModel,
     drive::{Drive, Root, report},
+    pace::Pace,
     report::Counts,
     simulator::Simulator,
     tree::{NodeIdx, Tree},
@@ -11,7 +12,7 @@ use super::{
 use crate::Stop;
 use mavis_eval::{Evaluation, Evaluator};
 use mavis_game::{Game as _, IllegalMove, Move, Position};
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 /// MCTS over an evaluator: a position, a tree, and what is known of both.
 pub struct Search {
@@ -24,6 +25,10 @@ pub struct Search {
     restriction: Option<Vec<Move>>,
     /// Set once the position has moved on, so that the kept root gets noise of its own.
     noise_due: bool,
+    /// By when the root's evaluation must be there, where that may come later than the deadline of the search.
+    root_deadline: Option<Instant>,
+    /// How long evaluations have taken.
+    pace: Pace,
 }
 
 /// The tree and where its knowledge of the world comes from.
@@ -53,7 +58,15 @@ impl Search {
             root_evaluation: None,
             restriction: None,
             noise_due: false,
+            root_deadline: None,
+            pace: Pace::default(),
         }
+    }
+
+    /// Lets the next run wait until then for the root's evaluation, even if its deadline comes first: a move without one is
+    /// a guess, and a later one only a shorter search.
+    pub fn wait_for_root(&mut self, until: Option<Instant>) {
+        self.root_deadline = until;
     }
 
     /// The position at the root.
@@ -119,7 +132,13 @@ impl Search {
             self.grower.add_root_noise();
         }
         let (evaluator, settings) = (&*self.evaluator, &self.settings);
-        let root = Root { evaluation: &mut self.root_evaluation, restriction: self.restriction.as_deref() };
+        let root = Root {
+            evaluation: &mut self.root_evaluation,
+            restriction: self.restriction.as_deref(),
+            // The settings' own time is the most there is.
+            deadline: self.root_deadline.take().filter(|_| settings.time.is_none()),
+            pace: &mut self.pace,
+        };
         let mut report = match &mut self.grower {
             Grower::Rules(simulator) => {
                 Drive::new(simulator, evaluator, settings, root).run(&stop, progress).await
