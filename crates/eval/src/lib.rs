@@ -35,6 +35,4 @@ pub use evaluation::{EvalError, Evaluation, MoveValue, Reply, Value, Verdict};
 pub use evaluator::{BestAction, Evaluator, OneReply, Replies, ready};
 pub use request::Request;
 pub use world::WorldModel;
-pub use wrap::{
-    BatchLimits, Batcher, BatcherActor, Cache, CacheCounts, Record, Recorder, batcher,
-};
+pub use wrap::{BatchLimits, Batcher, BatcherActor, Cache, CacheCounts, Record, Recorder, batcher};
