@@ -81,7 +81,8 @@ impl Format {
         } else if stem.ends_with(".fen") && name.ends_with(".fen.zst") && has_values(path) {
             Self::FenValues
         } else if first.starts_with('[') || stem.ends_with(".pgn") {
-            if is_togyz(&head) { Self::Playok } else { Self::Pgn }
+            let is_playok = is_togyz(&head) && !pgn::names_other_game(head.as_bytes());
+            if is_playok { Self::Playok } else { Self::Pgn }
         } else if first.starts_with("year\tblack_discs") {
             Self::Wthor
         } else if first.contains(',') && first.split(',').any(|column| column == "moves_san") {

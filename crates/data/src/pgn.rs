@@ -118,7 +118,7 @@ fn write_notes(notes: &[Note], body: &mut String) {
 }
 
 /// Appends a tag's line.
-pub fn write_tag(name: &str, value: &str, text: &mut String) {
+fn write_tag(name: &str, value: &str, text: &mut String) {
     let value = value.replace('\\', "\\\\").replace('"', "\\\"");
     // Writing to a string cannot fail.
     let _ = writeln!(text, "[{name} \"{value}\"]");
@@ -134,7 +134,7 @@ pub fn move_text(position: &Position, mv: Move) -> String {
 }
 
 /// Appends movetext broken at 80 columns, as PGN readers of old expect.
-pub fn wrap(body: &str, text: &mut String) {
+fn wrap(body: &str, text: &mut String) {
     let mut column = 0;
     // A command such as `[%eval 0.31]` stays on one line.
     let mut words: Vec<String> = Vec::new();

@@ -7,7 +7,7 @@
 //! Answers come as a future. Dropping the future cancels the request: whoever does the work notices at the next
 //! chance and drops it. A search asks for one position at a time and keeps several such futures; the [`Batcher`] turns
 //! them into batches, across all searches that share it. The other wrappers have the same face too: [`Cache`],
-//! [`Recorder`], [`Compare`], and for tests [`Faulty`] (latency, failures, hallucinations) and [`Mistaken`] (answers
+//! [`Recorder`], and for tests [`Faulty`] (latency, failures, hallucinations) and [`Mistaken`] (answers
 //! in good form and against the rules).
 //!
 //! ```
@@ -35,6 +35,4 @@ pub use evaluation::{EvalError, Evaluation, MoveValue, Reply, Value, Verdict};
 pub use evaluator::{BestAction, Evaluator, OneReply, Replies, ready};
 pub use request::Request;
 pub use world::WorldModel;
-pub use wrap::{
-    Agreement, BatchLimits, Batcher, BatcherActor, Cache, CacheCounts, Compare, Record, Recorder, batcher,
-};
+pub use wrap::{BatchLimits, Batcher, BatcherActor, Cache, CacheCounts, Record, Recorder, batcher};

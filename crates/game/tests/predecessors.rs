@@ -1,4 +1,5 @@
 //! Every predecessor, played forward, gives the position it was found for, in the words of its text.
+#![allow(clippy::unwrap_used, reason = "a panic in a test is the failure we want to see")]
 
 use mavis_game::{Game, Othello, Position, Rules};
 use rand::{Rng, SeedableRng};

@@ -1,8 +1,6 @@
 //! What a model got wrong, and where.
 
 use mavis_value::Mistake;
-// Old place, until every branch imports from `mavis-value`.
-pub use mavis_value::MistakeCounts;
 
 /// One mistake of a model.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

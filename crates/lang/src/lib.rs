@@ -51,6 +51,4 @@ pub use progress::{AnswerProgress, Step};
 pub use referee::{Legality, Metrics, Verdict, judge, referee};
 pub use request::{Request, Start};
 pub use trace::{Trace, check_trace, grow_trace, read_trace, write_trace};
-// Old places, until every branch imports from `mavis-value`.
-pub use mavis_value::{Bucket, Distribution, Mistake, Score, Scoring};
 pub use vocab::{Token, Vocabulary, vocabulary};

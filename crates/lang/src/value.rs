@@ -2,8 +2,6 @@
 
 use crate::vocab::{QUOTED, Token, VALUES};
 use mavis_value::Bucket;
-// Old places, until every branch imports from `mavis-value`.
-pub use mavis_value::{LOGISTIC_SCALES, LogisticScale, N_BUCKETS};
 
 /// The token after a listed move, `:<ctrl28>`.
 #[must_use]

@@ -12,12 +12,12 @@ mod answer;
 mod queue;
 
 pub use answer::eval_error;
-// Old place, until every branch imports from `mavis-eval`.
-pub use mavis_eval::WorldModel;
 
 use crate::{MavModel, ModelError, decode::MavDecoder};
 use answer::{Answerer, Job, Prepared, Question};
-use mavis_eval::{BestAction, EvalError, Evaluator, MoveValue, OneReply, Replies, Reply, Request};
+use mavis_eval::{
+    BestAction, EvalError, Evaluator, MoveValue, OneReply, Replies, Reply, Request, WorldModel,
+};
 use mavis_game::{Move, Position};
 use mavis_net::Precision;
 use queue::{Answer, Queue, place, places};

@@ -40,6 +40,4 @@ pub mod validation;
 pub use error::ModelError;
 pub use mav::MavModel;
 pub use preset::Preset;
-// Old place, until every branch imports from `mavis-value`.
-pub use mavis_value::kendall_tau_b;
 pub use schedule::{Schedule, Shape};

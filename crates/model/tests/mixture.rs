@@ -1,4 +1,5 @@
 //! What batches hold: layouts of every kind of example, in every game.
+#![allow(clippy::unwrap_used, reason = "a panic in a test is the failure we want to see")]
 
 use mavis_data::{AnnotatedPosition, Annotations};
 use mavis_game::{Game, Position, Rules};

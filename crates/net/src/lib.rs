@@ -65,7 +65,6 @@ mod trainer;
 mod wire;
 
 pub use all_reduce::{AllReduce, AllReduceError, ThreadRank};
-// For branches that still name the old place.
 pub use batch::{Batch, BatchToken, LossRows, MAX_POSITIONS};
 pub use checkpoint::{
     Checkpoint, CheckpointError, CheckpointInfo, NetworkConfig, SmallCheckpoint, inspect, read_tensors,
@@ -78,7 +77,6 @@ pub use error::NetError;
 pub use layout::{
     ALIGN, LayerOffsets, Layout, TensorRole, TensorSpec, TransformerOffsets, initial_parameters,
 };
-pub use mavis_stable::kill_safe::replace_file;
 pub use optimizer::{Algorithm, NEWTON_SCHULZ, NEWTON_SCHULZ_ROUNDS, OptimizerSettings, muon_factor};
 pub use trainer::{
     LossReport, StepReport, StepSettings, TagLoss, TrainState, Trainer, UpdateReport, Weights,

@@ -32,6 +32,3 @@ pub use report::{Counts, MoveReport, Report, Stopped};
 pub use schedule::Schedule;
 pub use search::{Search, SearchError};
 pub use settings::{Collision, FinalMove, Order, Settings, Unvisited, VirtualCounts, VirtualValue};
-// Old places, until every branch imports from `mavis-eval` and `mavis-value`.
-pub use mavis_eval::WorldModel;
-pub use mavis_value::Scoring;

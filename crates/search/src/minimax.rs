@@ -16,10 +16,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use crate::{knob::knobs, mcts::Scoring};
+use crate::knob::knobs;
 use mavis_eval::{EvalError, Evaluation, Evaluator, Request, Verdict};
 use mavis_game::{Game as _, Move, Outcome, Position};
-use mavis_value::Mistake;
+use mavis_value::{Mistake, Scoring};
 use std::sync::Arc;
 
 knobs! {

@@ -1,13 +1,58 @@
-//! Chess games in PGN.
+//! Games in PGN: chess as fast as it comes, other games as leagues write them.
 
 use super::record::{numbered_id, source_name};
 use super::{GameRecord, ImportError, Importer, Source};
+use crate::pgn::{PgnGame, PgnReader, start_of};
 use mavis_game::{Chess, Game, Position, Rules};
 use pgn_reader::{RawTag, Reader, SanPlus, Skip, Visitor};
+use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-pub(super) fn import(importer: &mut Importer, path: &Path, source: Source) -> Result<(), ImportError> {
+/// Bytes in which the first game must name its variant.
+const N_TAGS: usize = 4_096;
+
+pub(super) fn import(importer: &mut Importer, path: &Path, mut source: Source) -> Result<(), ImportError> {
+    let head = source.peek(N_TAGS).map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
+    if names_other_game(head) { other_game(importer, path, source) } else { chess(importer, path, source) }
+}
+
+/// Whether the first games are of another game than chess.
+pub(super) fn names_other_game(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let variant = text.lines().find_map(|line| line.trim().strip_prefix("[Variant \"")?.strip_suffix("\"]"));
+    let start = variant.and_then(|variant| start_of(variant, None, None).ok());
+    start.is_some_and(|start| !matches!(start, Position::Chess(_)))
+}
+
+/// Games of any kind, whose moves only their own rules can read.
+fn other_game(importer: &mut Importer, path: &Path, mut source: Source) -> Result<(), ImportError> {
+    let mut bytes = Vec::new();
+    source.read_to_end(&mut bytes).map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
+    let text = String::from_utf8_lossy(&bytes);
+    for (number, game) in (1..).zip(PgnReader::new(&text)) {
+        match game {
+            Ok(game) => importer.game(record(path, number, &game))?,
+            Err(error) => importer.refuse(numbered_id(path, number), error),
+        }
+    }
+    Ok(())
+}
+
+fn record(path: &Path, number: u64, game: &PgnGame) -> GameRecord {
+    let mut tags = Tags::default();
+    game.tags.iter().for_each(|(name, value)| tags.set(name.as_bytes(), value.clone()));
+    let mut record = tags.record(path, number, &game.start);
+    let mut position = game.start.clone();
+    for made in &game.moves {
+        let text = position.move_text(made.mv);
+        position.play_unchecked(made.mv);
+        record.push(text, &position);
+    }
+    record
+}
+
+fn chess(importer: &mut Importer, path: &Path, source: Source) -> Result<(), ImportError> {
     let read = |source| ImportError::Read { path: path.to_owned(), source };
     let mut reader = Reader::new(source);
     let mut number = 0;
@@ -52,6 +97,37 @@ struct Tags {
     result: Option<String>,
 }
 
+impl Tags {
+    fn set(&mut self, name: &[u8], text: String) {
+        let known = || Some(text.clone()).filter(|text| !text.is_empty() && text != "?");
+        match name {
+            b"FEN" => self.fen = Some(text),
+            b"Variant" => self.variant = text.to_lowercase(),
+            b"Site" => self.site = text,
+            b"GameId" => self.game_id = known(),
+            b"White" => self.white = known(),
+            b"Black" => self.black = known(),
+            b"WhiteElo" => self.white_elo = text.parse().ok(),
+            b"BlackElo" => self.black_elo = text.parse().ok(),
+            b"UTCDate" | b"Date" => self.date = known(),
+            b"Result" => self.result = known(),
+            _ => {}
+        }
+    }
+
+    /// A game without moves yet.
+    fn record(self, path: &Path, number: u64, start: &Position) -> GameRecord {
+        let id = game_id(&self).unwrap_or_else(|| numbered_id(path, number));
+        let mut record = GameRecord::new(id, start);
+        record.row.result = self.result.filter(|result| result != "*");
+        (record.row.first, record.row.second) = (self.white, self.black);
+        (record.row.first_rating, record.row.second_rating) = (self.white_elo, self.black_elo);
+        record.row.date = self.date;
+        record.row.source = source_name(path);
+        record
+    }
+}
+
 struct Movetext {
     position: Position,
     record: GameRecord,
@@ -67,21 +143,7 @@ impl Visitor for Replay<'_> {
     }
 
     fn tag(&mut self, tags: &mut Tags, name: &[u8], value: RawTag<'_>) -> ControlFlow<Replayed> {
-        let text = || value.decode_utf8_lossy().into_owned();
-        let known = || Some(text()).filter(|text| !text.is_empty() && text != "?");
-        match name {
-            b"FEN" => tags.fen = Some(text()),
-            b"Variant" => tags.variant = text().to_lowercase(),
-            b"Site" => tags.site = text(),
-            b"GameId" => tags.game_id = known(),
-            b"White" => tags.white = known(),
-            b"Black" => tags.black = known(),
-            b"WhiteElo" => tags.white_elo = text().parse().ok(),
-            b"BlackElo" => tags.black_elo = text().parse().ok(),
-            b"UTCDate" | b"Date" => tags.date = known(),
-            b"Result" => tags.result = known(),
-            _ => {}
-        }
+        tags.set(name, value.decode_utf8_lossy().into_owned());
         ControlFlow::Continue(())
     }
 
@@ -93,13 +155,7 @@ impl Visitor for Replay<'_> {
         match self.start(&tags) {
             Ok(start) => {
                 let position = Position::Chess(start);
-                let id = game_id(&tags).unwrap_or_else(|| numbered_id(self.path, self.number));
-                let mut record = GameRecord::new(id, &position);
-                record.row.result = tags.result.filter(|result| result != "*");
-                (record.row.first, record.row.second) = (tags.white, tags.black);
-                (record.row.first_rating, record.row.second_rating) = (tags.white_elo, tags.black_elo);
-                record.row.date = tags.date;
-                record.row.source = source_name(self.path);
+                let record = tags.record(self.path, self.number, &position);
                 ControlFlow::Continue(Movetext { position, record })
             }
             Err(reason) => ControlFlow::Break(Err(reason)),
@@ -133,7 +189,7 @@ impl Visitor for Replay<'_> {
 
 impl Replay<'_> {
     fn start(&self, tags: &Tags) -> Result<Chess, String> {
-        match crate::pgn::start_of(&tags.variant, tags.fen.as_deref(), self.rules)? {
+        match start_of(&tags.variant, tags.fen.as_deref(), self.rules)? {
             Position::Chess(chess) => Ok(chess),
             _ => Err(format!("variant '{}'", tags.variant)),
         }

@@ -3,10 +3,9 @@
 use super::{LeagueConfig, StoredGame, StoredMove};
 use crate::adjudication::centipawns;
 use crate::openings::BookError;
-use mavis_data::pgn::{move_text, wrap, write_tag};
+use mavis_data::pgn::{Note, PgnGame, PgnMove};
 use mavis_game::{Game, Position, Rules, Side};
 use mavis_stable::time::Date;
-use std::fmt::Write;
 
 /// One game as PGN. Chess moves are SAN; other games use their own move text, with the position text in `FEN`.
 ///
@@ -17,33 +16,24 @@ use std::fmt::Write;
 /// When the stored moves do not replay under the rules.
 pub fn pgn(config: &LeagueConfig, rules: Rules, game: &StoredGame) -> Result<String, BookError> {
     let start = game.opening().start_position(rules)?;
-    let mut text = tags(config, rules, game, &start);
     let replay = game.positions(rules)?;
     let n_opening = game.opening.len();
-    let mut body = String::new();
-    for (idx, (position, mv)) in replay.iter().enumerate() {
-        let side = position.side_to_move();
-        let number = 1 + position.ply() / 2;
-        if side == Side::First {
-            let _ = write!(body, "{number}. ");
-        } else if idx == 0 || comment(&replay, idx - 1, n_opening, game).is_some() {
-            let _ = write!(body, "{number}... ");
-        }
-        body.push_str(&move_text(position, *mv));
-        body.push(' ');
-        if let Some(comment) = comment(&replay, idx, n_opening, game) {
-            let _ = write!(body, "{{{comment}}} ");
-        }
-    }
-    let _ = write!(body, "{{{}}} {}", game.end.reason.replace(['{', '}'], "|"), result(game));
-    wrap(&body, &mut text);
-    text.push('\n');
-    Ok(text)
+    let mut moves: Vec<PgnMove> = (replay.iter().enumerate())
+        .map(|(idx, (_, mv))| {
+            let notes = comment(&replay, idx, n_opening, game).map(Note::Comment).into_iter().collect();
+            PgnMove { mv: *mv, notes }
+        })
+        .collect();
+    let end = Note::Comment(game.end.reason.clone());
+    let mut preface = Vec::new();
+    moves.last_mut().map_or(&mut preface, |last| &mut last.notes).push(end);
+    let tags = tags(config, rules, game, &start);
+    Ok(PgnGame { tags, start, preface, moves, result: result(game).to_owned() }.to_string())
 }
 
-fn tags(config: &LeagueConfig, rules: Rules, game: &StoredGame, start: &Position) -> String {
-    let mut text = String::new();
-    let mut tag = |name: &str, value: &str| write_tag(name, value, &mut text);
+fn tags(config: &LeagueConfig, rules: Rules, game: &StoredGame, start: &Position) -> Vec<(String, String)> {
+    let mut tags = Vec::new();
+    let mut tag = |name: &str, value: &str| tags.push((name.to_owned(), value.to_owned()));
     tag("Event", &config.name);
     tag("Site", "?");
     tag("Date", &Date::of_unix_seconds(game.finished).pgn());
@@ -65,8 +55,7 @@ fn tags(config: &LeagueConfig, rules: Rules, game: &StoredGame, start: &Position
     }
     tag("PlyCount", &(game.opening.len() + game.moves.len()).to_string());
     tag("Termination", game.end.by.pgn_termination());
-    text.push('\n');
-    text
+    tags
 }
 
 fn result(game: &StoredGame) -> &'static str {

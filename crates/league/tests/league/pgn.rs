@@ -71,3 +71,49 @@ fn pgn_reads_back_with_evaluations() {
         assert!(flat.ends_with("{maximum length} 1/2-1/2"), "{text}");
     }
 }
+
+#[test]
+fn games_of_all_six_games_become_tables() {
+    use mavis_data::{
+        TableReader, TableWriter,
+        import::{ImportCounts, Importer},
+        wire::{GameRow, PositionRow},
+    };
+    for game in ["chess", "chess960", "connect4", "hex:size=4", "hex:size=5,swap", "othello", "togyz"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = format!(
+            "name = 'tables'\ngame = '{game}'\nopenings.random_plies = 3\nschedule.pairs = 2\n\
+             adjudication.max_plies = 40\nplayers = [{{ player = 'evaluates:35', name = 'a' }}, {{ player = 'random' }}]"
+        );
+        run_in(folder.path(), &config(&text), &options()).expect("runs");
+        let rules: Rules = game.parse().expect("a game");
+        let stored = games(folder.path());
+        let written: String =
+            stored.iter().map(|game| pgn(&config(&text), rules, game).expect("replays")).collect();
+        let path = folder.path().join("games.pgn");
+        std::fs::write(&path, written).expect("writes");
+        let [positions, table] =
+            ["positions", "table"].map(|name| folder.path().join(name).with_extension("parquet"));
+        let mut importer = Importer {
+            positions: Some(TableWriter::<PositionRow>::create(&positions).expect("a table")),
+            games: Some(TableWriter::<GameRow>::create(&table).expect("a table")),
+            annotations: None,
+            rules: None,
+            min_rating: None,
+            oracle: None,
+            counts: ImportCounts::default(),
+            progress: None,
+        };
+        importer.import(&path, None).expect("imports");
+        let counts = importer.finish().expect("finishes");
+        assert_eq!((counts.n_games, counts.n_refused), (4, 0), "{game}: {:?}", counts.refused);
+        let rows: Vec<GameRow> =
+            TableReader::open(&[&table]).expect("opens").collect::<Result<_, _>>().expect("reads");
+        for (row, game) in rows.iter().zip(&stored) {
+            assert_eq!((row.first.as_ref(), row.second.as_ref()), (Some(&game.first), Some(&game.second)));
+            let replay = game.positions(rules).expect("replays");
+            let moves: Vec<String> = replay.iter().map(|(position, mv)| position.move_text(*mv)).collect();
+            assert_eq!((&row.moves, row.game.as_str()), (&moves, rules.to_string().as_str()));
+        }
+    }
+}

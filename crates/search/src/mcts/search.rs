@@ -1,7 +1,7 @@
 //! A search that owns its tree and can be run again.
 
 use super::{
-    RefereeReport, Report, Settings, Stopped, WorldModel,
+    RefereeReport, Report, Settings, Stopped,
     drive::{Drive, Root, report},
     pace::Pace,
     report::Counts,
@@ -10,7 +10,7 @@ use super::{
     world::{ByModel, ByRules},
 };
 use crate::Stop;
-use mavis_eval::{Evaluation, Evaluator};
+use mavis_eval::{Evaluation, Evaluator, WorldModel};
 use mavis_game::{Game as _, IllegalMove, Move, Position};
 use std::{sync::Arc, time::Instant};
 

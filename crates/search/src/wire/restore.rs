@@ -2,11 +2,11 @@
 
 use super::{SavedNode, SavedProof, SavedTree, TreeError};
 use crate::mcts::{
-    Proof, Search, Settings, WorldModel,
+    Proof, Search, Settings,
     proof::Fate,
     tree::{Link, Node, NodeIdx, Stat, Tree},
 };
-use mavis_eval::Evaluator;
+use mavis_eval::{Evaluator, WorldModel};
 use mavis_game::{Game as _, Move, Position, Rules};
 use std::sync::Arc;
 

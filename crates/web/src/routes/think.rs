@@ -9,8 +9,9 @@ use crate::{
 };
 use axum::{Json, extract::State, http::Extensions};
 use mavis_game::{Game as _, Position};
-use mavis_lang::{Answer, Bucket, Commands, Listing, Request};
+use mavis_lang::{Answer, Commands, Listing, Request};
 use mavis_play::{Analysis, Choice};
+use mavis_value::Bucket;
 use std::time::Instant;
 
 /// A player's move.
