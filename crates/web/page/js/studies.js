@@ -92,7 +92,7 @@ function chart(lines, xName, yName) {
   if (points.length < 2) return h('p', { class: 'note' }, 'Too few points for a curve yet.');
   const [x0, x1, y0, y1] = [Math.min, Math.max].flatMap(f => [points.map(p => p[0]).reduce((a, b) => f(a, b))]).concat([Math.min, Math.max].map(f => points.map(p => p[1]).reduce((a, b) => f(a, b))));
   const W = 640, H = 220, left = 52, bottom = 22, x = v => left + (W - left - 8) * (v - x0) / Math.max(x1 - x0, 1e-9), y = v => 8 + (H - bottom - 8) * (1 - (v - y0) / Math.max(y1 - y0, 1e-9));
-  const text = value => (Math.abs(value) >= 100 ? value.toFixed(0) : Math.abs(value) >= 1 ? value.toFixed(2) : value.toPrecision(2));
+  const text = value => (Number.isInteger(value) || Math.abs(value) >= 100 ? value.toFixed(0) : Math.abs(value) >= 1 ? value.toFixed(2) : value.toPrecision(2));
   const svg = s('svg', { viewBox: `0 0 ${W} ${H}`, class: 'chart', role: 'img', 'aria-label': `${yName} ${lines.map(line => line.name).join(', ')} over ${xName}` });
   for (let i = 0; i <= 4; i++) {
     const value = y0 + (y1 - y0) * i / 4;

@@ -61,13 +61,12 @@ pub(crate) async fn league(
         let (config, mut games) = LeagueStore::read(&study.path).map_err(|error| failed(&error))?;
         let found = standings(&config, &games, Intervals::Sandwich).map_err(|error| failed(&error))?;
         games.sort_by_key(|game| std::cmp::Reverse(game.finished));
-        let names = found.order.iter().filter_map(|&player| config.players.get(player));
-        let names: Vec<String> = names.map(|player| player.name.clone().unwrap_or_default()).collect();
+        let table = report::json(&found);
         let ranked = |elo: &[f64]| found.order.iter().map(|&player| elo.get(player).copied()).collect();
         Ok(LeagueView {
             history: found.history.iter().map(|(n_games, elo)| (*n_games, ranked(elo))).collect(),
-            names,
-            standings: serde_json::to_value(report::json(&found)).map_err(|error| failed(&error))?,
+            names: table.players.iter().map(|player| player.name.clone()).collect(),
+            standings: serde_json::to_value(table).map_err(|error| failed(&error))?,
             games: games
                 .iter()
                 .take(MOST_GAMES)

@@ -181,6 +181,7 @@ const steps = {
     assert.equal(await page.locator('.standings tbody tr').count(), 3);
     assert.match(await page.textContent('.studies .note'), /24 of 24 games/);
     assert.ok((await page.locator('.chart polyline').count()) === 3);
+    assert.match(await page.textContent('.legend'), /lookahead:1/);
     await shot(page, 'league-desktop');
     await audit(page, 'league');
     const game = await page.textContent('.game-list button b');
