@@ -2,6 +2,7 @@
 
 mod analyze;
 mod bench;
+mod completions;
 mod data;
 mod eval;
 mod gtp;
@@ -11,6 +12,7 @@ mod model;
 mod mpc;
 mod perft;
 mod play;
+mod players;
 mod probs;
 mod serve;
 mod show;
@@ -32,6 +34,7 @@ pub(crate) enum Command {
     Perft(perft::Perft),
     Show(show::Show),
     Serve(serve::Serve),
+    Players(players::Players),
     Play(play::Play),
     Solve(solve::Solve),
     Lang(lang::Lang),
@@ -51,6 +54,8 @@ pub(crate) enum Command {
     Eval(eval::Eval),
     #[command(subcommand)]
     Mpc(mpc::Mpc),
+    Completions(completions::Completions),
+    Manual(completions::Manual),
 }
 
 impl Command {
@@ -60,6 +65,9 @@ impl Command {
             Self::Perft(command) => command.run(),
             Self::Show(command) => command.run(),
             Self::Serve(command) => command.run(),
+            Self::Players(command) => command.run(),
+            Self::Completions(command) => command.run(),
+            Self::Manual(command) => command.run(),
             Self::Play(command) => command.run(),
             Self::Solve(command) => command.run(),
             Self::Lang(command) => command.run(),

@@ -29,14 +29,11 @@ pub(crate) fn players() -> Registry {
     registry
 }
 
-/// The kinds of player as help text.
+/// The kinds of player as help text, one line each.
 pub(crate) fn help() -> String {
-    let mut text = "Players:\n".to_owned();
+    let mut text = "Players (mavis players NAME lists the options of one):\n".to_owned();
     for kind in players().kinds() {
-        text.push_str(&format!("  {:<12} {}\n", kind.name, kind.help));
-        for key in &kind.keys {
-            text.push_str(&format!("    {:<14} {}\n", key.name, key.help));
-        }
+        text.push_str(&format!("  {:<14} {}\n", kind.name, kind.help));
     }
     text
 }

@@ -6,7 +6,7 @@
 //!
 //! - `routes/position.rs`: rules (legal moves, import, export); `routes/think.rs`: a move or an analysis by a player;
 //!   `routes/search.rs`: a tree while it grows, as server-sent events; `routes/completions.rs`: the embedded model in
-//!   OpenAI's form; `openapi.rs` describes them all.
+//!   OpenAI's form; `routes/studies.rs`: leagues and training runs on disk; `openapi.rs` describes them all.
 //! - `guard.rs`: Host, Origin and token; `limits.rs`: bodies, time and searches; `policy.rs`: the players a client may name.
 //! - `page/`: the page itself, plain ES modules, embedded in the binary.
 //!
@@ -31,6 +31,7 @@ mod policy;
 mod pool;
 mod presets;
 mod routes;
+mod studies;
 mod thinking;
 pub mod wire;
 mod writer;
@@ -46,7 +47,7 @@ use axum::{
     routing::{get, post},
 };
 use mavis_play::{DefaultModel, Registry};
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 /// What a server offers and to whom.
 pub struct Settings {
@@ -60,6 +61,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Names under which the server may be addressed (the Host header without its port).
     pub hosts: Vec<String>,
+    /// Folders below which leagues and training runs are shown.
+    pub folders: Vec<PathBuf>,
     /// A secret that every request must carry; `None` on loopback.
     pub token: Option<String>,
 }
@@ -69,6 +72,7 @@ pub(crate) struct Shared {
     pub(crate) policy: Policy,
     pub(crate) limits: limits::Counter,
     pub(crate) hosts: Vec<String>,
+    pub(crate) folders: Vec<PathBuf>,
     pub(crate) token: Option<String>,
     pub(crate) pool: pool::Pool,
     pub(crate) writer: writer::Writer,
@@ -89,6 +93,7 @@ pub(crate) fn share(settings: Settings) -> App {
         policy: settings.policy,
         limits: limits::Counter::new(settings.limits),
         hosts: settings.hosts,
+        folders: settings.folders,
         token: settings.token,
     })
 }
@@ -102,6 +107,10 @@ pub(crate) fn router(shared: App) -> Router {
         .route("/api/choose", post(routes::think::choose))
         .route("/api/analyze", post(routes::think::analyze))
         .route("/api/search", post(routes::search::search))
+        .route("/api/studies", get(routes::studies::studies))
+        .route("/api/league", get(routes::studies::league))
+        .route("/api/league/game", get(routes::studies::game))
+        .route("/api/run", get(routes::studies::run))
         .route("/api/openapi.json", get(openapi::json))
         .route("/v1/models", get(routes::completions::models))
         .route("/v1/completions", post(routes::completions::completions))

@@ -18,6 +18,10 @@ use utoipa::OpenApi;
         routes::think::choose,
         routes::think::analyze,
         routes::search::search,
+        routes::studies::studies,
+        routes::studies::league,
+        routes::studies::game,
+        routes::studies::run,
         routes::completions::models,
         routes::completions::completions,
     )

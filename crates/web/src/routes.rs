@@ -4,6 +4,7 @@ pub(crate) mod completions;
 pub(crate) mod info;
 pub(crate) mod position;
 pub(crate) mod search;
+pub(crate) mod studies;
 pub(crate) mod think;
 
 use crate::ApiError;

@@ -212,6 +212,16 @@ pub struct LanguageText {
     pub answer: String,
 }
 
+/// An event of a search: `tree`, or `fault` where it fails.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum SearchEvent {
+    /// The tree so far.
+    Tree(TreeView),
+    /// Why there is none.
+    Fault(Fault),
+}
+
 /// A tree while it grows.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TreeView {
@@ -311,4 +321,61 @@ pub struct OptionInfo {
     pub name: String,
     /// What it does.
     pub help: String,
+}
+
+/// Leagues and training runs on disk.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct StudiesView {
+    /// Folders of leagues.
+    pub leagues: Vec<StudyInfo>,
+    /// Folders of training runs.
+    pub runs: Vec<StudyInfo>,
+}
+
+/// A league or a run.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct StudyInfo {
+    /// Its folder, by which it is named.
+    pub id: String,
+}
+
+/// Where a league stands.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LeagueView {
+    /// Ratings with intervals and the cross table, as `mavis league table --json` prints them.
+    #[schema(value_type = Object)]
+    pub standings: serde_json::Value,
+    /// The players, best first.
+    pub names: Vec<String>,
+    /// Elo of each player, best first, after growing numbers of games.
+    #[schema(value_type = Vec<Vec<serde_json::Value>>)]
+    pub history: Vec<(usize, Vec<Option<f64>>)>,
+    /// The latest games.
+    pub games: Vec<LeagueGame>,
+}
+
+/// A finished game of a league.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LeagueGame {
+    /// Its number.
+    pub game: u64,
+    /// The player with the first side.
+    pub first: String,
+    /// The other.
+    pub second: String,
+    /// `1-0`, `0-1` or `1/2-1/2`.
+    #[schema(value_type = String)]
+    pub result: serde_json::Value,
+    /// Why it ended.
+    pub reason: String,
+    /// Plies, the opening included.
+    pub plies: usize,
+}
+
+/// Curves of a training run.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RunView {
+    /// Points `[step, value]` by name.
+    #[schema(value_type = std::collections::BTreeMap<String, Vec<Vec<f64>>>)]
+    pub curves: std::collections::BTreeMap<String, Vec<[f64; 2]>>,
 }

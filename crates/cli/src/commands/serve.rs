@@ -11,7 +11,10 @@ use clap::Args;
 use mavis_play::PlayerSpec;
 use mavis_web::{Limits, Policy, Settings};
 use rand::{TryRngCore as _, rngs::OsRng};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener},
+    path::PathBuf,
+};
 
 /// The port where nothing else is asked for; where it is taken, a free one is used.
 const USUAL_PORT: u16 = 7117;
@@ -32,6 +35,9 @@ pub(crate) struct Serve {
     /// A player that clients may name although it starts a program, reads a file or calls a server; may be repeated
     #[arg(long, value_name = "PLAYER")]
     allow: Vec<String>,
+    /// A folder below which leagues and training runs are shown; may be repeated (default: runs and league, where they exist)
+    #[arg(long, value_name = "FOLDER")]
+    show: Vec<PathBuf>,
     /// A name under which clients may address the server, besides localhost and IP addresses; may be repeated
     #[arg(long, value_name = "HOST")]
     name: Vec<String>,
@@ -81,6 +87,7 @@ impl Serve {
             policy: Policy::new(allowed),
             limits,
             hosts,
+            folders: if self.show.is_empty() { usual_folders() } else { self.show },
             token: token.clone(),
         };
         answer(&format!("Mavis is at {}", link(address, token.as_deref())))?;
@@ -95,6 +102,7 @@ impl Serve {
             address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             port: None,
             allow: Vec::new(),
+            show: Vec::new(),
             name: Vec::new(),
             token: None,
             max_seconds: 60.0,
@@ -113,6 +121,11 @@ fn listen(address: IpAddr, port: Option<u16>) -> anyhow::Result<TcpListener> {
             .or_else(|_| bind(0))
             .map_err(|error| BadInput::new(format!("cannot listen on {address}: {error}")).into()),
     }
+}
+
+/// Where the examples of the documentation put runs and leagues.
+fn usual_folders() -> Vec<PathBuf> {
+    ["runs", "league"].into_iter().map(PathBuf::from).filter(|folder| folder.is_dir()).collect()
 }
 
 /// 128 random bits from the system.

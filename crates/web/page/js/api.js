@@ -24,6 +24,11 @@ export const info = async () => (await request('/api/info')).json();
 export const position = (place, signal) => json('/api/position', place, signal);
 export const importText = (game, text) => json('/api/import', { game, text });
 export const exportGame = body => json('/api/export', body);
+const query = async (path, parts) => (await request(`${path}?${new URLSearchParams(parts)}`)).json();
+export const studies = async () => (await request('/api/studies')).json();
+export const league = id => query('/api/league', { id });
+export const leagueGame = (id, game) => query('/api/league/game', { id, game });
+export const run = id => query('/api/run', { id });
 export const choose = (question, signal) => json('/api/choose', question, signal);
 export const analyze = (question, signal) => json('/api/analyze', question, signal);
 

@@ -10,6 +10,7 @@ import * as record from './panels/record.js';
 import * as text from './panels/text.js';
 import * as tree from './panels/tree.js';
 import * as values from './panels/values.js';
+import * as studies from './studies.js';
 
 const BOARDS = { chess: 'chess', chess960: 'chess', connect4: 'connect4', hex: 'hex', othello: 'othello', togyz: 'togyz' };
 
@@ -427,6 +428,12 @@ function selectTab(tab) {
   compareNow();
 }
 
+/** Leagues and runs in place of the board, or back. */
+function showStudies(open) {
+  studies.toggle(open, loaded => { $('studies-button').removeAttribute('aria-current'); load({ ...loaded, start: loaded.start ?? null, players: [null, null] }); });
+  document.querySelectorAll('#games button').forEach(button => button.setAttribute('aria-current', String(open ? button.id === 'studies-button' : button.dataset.game === state.game.split(':')[0])));
+}
+
 function theme() {
   const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
   document.documentElement.dataset.theme = dark ? 'light' : 'dark';
@@ -445,7 +452,7 @@ const keys = {
 };
 
 function onKey(event) {
-  if (event.target.closest('input, select, textarea, dialog') || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!$('studies').hidden || event.target.closest('input, select, textarea, dialog') || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest('[role=tablist]') && event.key.startsWith('Arrow')) return;
   const { key: pressed } = event;
   if (keys[pressed]) { event.preventDefault(); return actions[keys[pressed]](); }
@@ -471,7 +478,8 @@ async function boot() {
   const info = await api.info();
   setInfo(info);
   restore();
-  $('games').replaceChildren(...info.games.map(game => h('button', { type: 'button', 'data-game': game.game, onclick: () => chooseGame(game.game) }, game.title)));
+  $('games').replaceChildren(...info.games.map(game => h('button', { type: 'button', 'data-game': game.game, onclick: () => { showStudies(false); chooseGame(game.game); } }, game.title)),
+    h('button', { type: 'button', id: 'studies-button', onclick: () => showStudies(true) }, 'Leagues & runs'));
   for (const [id, action] of Object.entries(actions)) $(id)?.addEventListener('click', action);
   for (const name of ['values', 'tree', 'text', 'compare']) $(`tab-${name}`).addEventListener('click', () => selectTab(name));
   $('tabs').addEventListener('keydown', event => {

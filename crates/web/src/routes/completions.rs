@@ -56,7 +56,8 @@ pub(crate) async fn models() -> Json<ModelList> {
 
 /// Continues text by the embedded model.
 #[utoipa::path(post, path = "/v1/completions", request_body = CompletionRequest,
-    responses((status = 200, body = Completion), (status = 400, body = Fault), (status = 429, body = Fault),
+    responses((status = 200, content((Completion = "application/json"), (String = "text/event-stream"))),
+        (status = 400, body = Fault), (status = 429, body = Fault),
         (status = 502, body = Fault)))]
 pub(crate) async fn completions(
     State(app): State<App>,

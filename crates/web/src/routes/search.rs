@@ -5,7 +5,7 @@ use crate::{
     ApiError, App,
     place::move_text,
     thinking::{CancelOnDrop, Question, start},
-    wire::{Fault, MoveText, ThinkRequest, TreeMove, TreeView},
+    wire::{Fault, MoveText, SearchEvent, ThinkRequest, TreeMove, TreeView},
 };
 use axum::{
     extract::State,
@@ -43,7 +43,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Grows a search tree and sends it as it grows: events `tree`, at the end one with `done`, or `fault`.
 #[utoipa::path(post, path = "/api/search", request_body = ThinkRequest,
-    responses((status = 200, body = TreeView, content_type = "text/event-stream"), (status = 400, body = Fault),
+    responses((status = 200, body = SearchEvent, content_type = "text/event-stream"), (status = 400, body = Fault),
         (status = 403, body = Fault), (status = 429, body = Fault)))]
 pub(crate) async fn search(
     State(app): State<App>,
@@ -70,7 +70,7 @@ pub(crate) async fn search(
         };
         if let Err(error) = ended {
             // Whoever left does not need to know.
-            let _ = faults.send(event("fault", &error.fault())).await;
+            let _ = faults.send(event(SearchEvent::Fault(error.fault()))).await;
         }
     });
     let stream = Events { receiver, _given_up: CancelOnDrop(cancel) };
@@ -127,7 +127,7 @@ fn grow(
         view.simulations = done;
         view.milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         view.done = over;
-        let event = event("tree", &view);
+        let event = event(SearchEvent::Tree(view));
         if over {
             send_last(sender, event);
             return Ok(());
@@ -158,10 +158,16 @@ fn send_last(sender: &mpsc::Sender<Event>, mut event: Event) {
     }
 }
 
-fn event(name: &str, data: &impl serde::Serialize) -> Event {
-    let event = Event::default().event(name);
+fn event(event: SearchEvent) -> Event {
+    let name = match &event {
+        SearchEvent::Tree(_) => "tree",
+        SearchEvent::Fault(_) => "fault",
+    };
     // Views hold no maps with odd keys and no infinities, so they can always be written.
-    event.json_data(data).unwrap_or_else(|_| Event::default().event("fault").data("{}"))
+    Event::default()
+        .event(name)
+        .json_data(&event)
+        .unwrap_or_else(|_| Event::default().event("fault").data("{}"))
 }
 
 /// The most visited part of a tree, with moves in both spellings.

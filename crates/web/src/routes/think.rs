@@ -23,15 +23,19 @@ pub(crate) async fn choose(
     extensions: Extensions,
     Body(request): Body<ThinkRequest>,
 ) -> Result<Json<ChoiceView>, ApiError> {
-    let question = Question::read(&app, &request, &extensions)?;
-    let choice = work(&app, question, |player, question, cancel| {
+    choice(&app, Question::read(&app, &request, &extensions)?).await.map(Json)
+}
+
+/// Has a player choose.
+pub(crate) async fn choice(app: &App, question: Question) -> Result<ChoiceView, ApiError> {
+    let choice = work(app, question, |player, question, cancel| {
         let began = Instant::now();
         let mut sink = |_: &mavis_play::Thought| {};
         let choice = player.choose(&mut question.turn(cancel, &mut sink));
         let choice = choice.map_err(|error| ApiError::Failed(format!("{}: {error}", player.name())))?;
         Ok(choice_view(&question.game.position, player.name(), &choice, began))
     });
-    choice.await.map(Json)
+    choice.await
 }
 
 /// Every move with its value.
@@ -43,15 +47,19 @@ pub(crate) async fn analyze(
     extensions: Extensions,
     Body(request): Body<ThinkRequest>,
 ) -> Result<Json<AnalysisView>, ApiError> {
-    let question = Question::read(&app, &request, &extensions)?;
-    let analysis = work(&app, question, |player, question, cancel| {
+    analysis(&app, Question::read(&app, &request, &extensions)?).await.map(Json)
+}
+
+/// Has a player analyze.
+pub(crate) async fn analysis(app: &App, question: Question) -> Result<AnalysisView, ApiError> {
+    let analysis = work(app, question, |player, question, cancel| {
         let began = Instant::now();
         let mut sink = |_: &mavis_play::Thought| {};
         let analysis = player.analyze(&mut question.turn(cancel, &mut sink));
         let analysis = analysis.map_err(|error| ApiError::Failed(format!("{}: {error}", player.name())))?;
         Ok(analysis_view(&question.game.position, player.name(), &analysis, began))
     });
-    analysis.await.map(Json)
+    analysis.await
 }
 
 fn choice_view(position: &Position, player: String, choice: &Choice, began: Instant) -> ChoiceView {

@@ -32,6 +32,7 @@ pub(crate) fn settings() -> Settings {
         policy: Policy::default(),
         limits: Limits::default(),
         hosts: vec!["localhost".to_owned()],
+        folders: Vec::new(),
         token: None,
     }
 }

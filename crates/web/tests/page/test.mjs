@@ -1,8 +1,9 @@
 // Plays in a real browser against the real server: node test.mjs MAVIS OUT
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { chromium } from 'playwright-core';
 
 const [binary, out] = process.argv.slice(2);
@@ -11,7 +12,12 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 const DESKTOP = { width: 1280, height: 800 }, PHONE = { width: 390, height: 844 };
 
-const server = spawn(binary, ['serve', '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+// A real league of 24 games, for the view of leagues.
+const studies = mkdtempSync(`${tmpdir()}/mavis-page-`);
+writeFileSync(`${studies}/league.toml`, 'name = "Three small players"\ngame = "connect4"\n[schedule]\npairs = 4\n[[players]]\nplayer = "random"\n[[players]]\nplayer = "lookahead:1"\n[[players]]\nplayer = "mcts:sims=50"\n');
+execFileSync(binary, ['league', 'run', '--config', `${studies}/league.toml`, '--out', `${studies}/league`], { stdio: 'ignore' });
+
+const server = spawn(binary, ['serve', '--port', '0', '--show', studies], { stdio: ['ignore', 'pipe', 'inherit'] });
 const base = await new Promise((resolve, reject) => {
   server.stdout.on('data', data => { const found = /http:\S+/.exec(data); if (found) resolve(found[0]); });
   server.on('exit', code => reject(new Error(`mavis serve ended with ${code}`)));
@@ -146,6 +152,9 @@ const steps = {
   },
   async 'a tree grows, two players are compared, and the model writes'() {
     const page = await open(hash({ game: 'chess', moves: 'e2e4 e7e5 g1f3 b8c6 f1b5' }));
+    await page.waitForSelector('#graph .curve');
+    await page.waitForTimeout(600);
+    await shot(page, 'thoughts-desktop');
     await page.click('#tab-tree');
     await page.click('#search-button');
     const count = () => page.evaluate(() => Number(/(\d+) simulations/.exec(document.getElementById('tree-facts')?.textContent ?? '0 simulations')[1]));
@@ -162,6 +171,22 @@ const steps = {
     await page.click('#write');
     await page.waitForFunction(() => document.getElementById('written').textContent.includes('%top_all') && document.getElementById('write').textContent === 'Let it write', null, { timeout: 60000 });
     await shot(page, 'text-desktop');
+    await page.context().close();
+  },
+  async 'a league is shown, and a click replays a game'() {
+    const page = await open();
+    await page.click('#studies-button');
+    await page.click('.study-list button');
+    await page.waitForSelector('.standings tbody tr');
+    assert.equal(await page.locator('.standings tbody tr').count(), 3);
+    assert.match(await page.textContent('.studies .note'), /24 of 24 games/);
+    assert.ok((await page.locator('.chart polyline').count()) === 3);
+    assert.match(await page.textContent('.legend'), /lookahead:1/);
+    await shot(page, 'league-desktop');
+    await audit(page, 'league');
+    const game = await page.textContent('.game-list button b');
+    await page.click('.game-list button');
+    await page.waitForFunction(result => document.getElementById('status').textContent.includes(`Game over: ${result}`), game);
     await page.context().close();
   },
   async 'phone and dark pages, and no serious fault of accessibility'() {

@@ -27,6 +27,8 @@ export function create(root, onMove) {
   const api = {
     set(next) {
       options = next;
+      // Another view covers the board; it is drawn once it has a size again.
+      if (!wrap.offsetWidth) return;
       const { view, last, movable, legal, flipped, hints } = options;
       const color = view.side === 'first' ? 'white' : 'black';
       const dests = new Map();
@@ -47,7 +49,11 @@ export function create(root, onMove) {
     },
     destroy() { watch.disconnect(); ground.destroy(); root.replaceChildren(); },
   };
-  const watch = new ResizeObserver(() => ground.redrawAll());
+  const watch = new ResizeObserver(() => {
+    if (!wrap.offsetWidth) return;
+    ground.redrawAll();
+    if (options) api.set(options);
+  });
   watch.observe(wrap);
   return api;
 }
