@@ -65,7 +65,7 @@ impl Agreement {
                 let text = format!("{} holds no position that goes on", path.display());
                 return Err(BadInput::new(text).into());
             }
-            let name = path.file_name().map_or_else(|| path.as_os_str(), |name| name);
+            let name = path.file_name().unwrap_or(path.as_os_str());
             sets.push((name.to_string_lossy().into_owned(), positions));
         }
         let mut decoder = decoder(&self.player)?;
