@@ -132,7 +132,11 @@ fn numbers(prefix: &str, value: &serde_json::Value, step: f64, found: &mut dyn F
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a panic is the failure a test wants to show")]
+#[allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a panic is the failure a test wants to show"
+)]
 mod tests {
     use super::*;
 
