@@ -1,0 +1,91 @@
+//! Files: puzzles, weights, tables, logs of leagues, trees.
+
+use crate::assert_one_line;
+use mavis_data::TableReader;
+use mavis_data::wire::{AnnotationRow, GameRow, PositionRow};
+use mavis_game::Rules;
+use mavis_league::metrics::read_puzzles;
+use mavis_league::wire::{LeagueConfig, PlayerConfig, StoredGame, pgn, results_of};
+use mavis_net::{SmallCheckpoint, TransformerConfig};
+use mavis_search::mcts::{Search, Settings};
+use mavis_search::wire::SavedTree;
+use std::cell::RefCell;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+pub(crate) fn puzzles(input: &[u8]) {
+    if let Err(error) = read_puzzles(&String::from_utf8_lossy(input)) {
+        assert_one_line(&error.to_string());
+    }
+}
+
+pub(crate) fn safetensors(input: &[u8]) {
+    if let Err(error) = SmallCheckpoint::<TransformerConfig>::from_bytes(Path::new("input"), input, None) {
+        assert_one_line(&error.to_string());
+    }
+}
+
+/// The bytes as a table of each kind; a table is read from a file.
+pub(crate) fn table(input: &[u8]) {
+    thread_local! {
+        static FILE: RefCell<Option<tempfile::NamedTempFile>> = const { RefCell::new(None) };
+    }
+    FILE.with_borrow_mut(|file| {
+        let fresh = || tempfile::Builder::new().suffix(".parquet").tempfile();
+        let file = match file {
+            Some(file) => file,
+            None => file.insert(fresh().unwrap_or_else(|error| panic!("no place for a file: {error}"))),
+        };
+        let written = file.as_file().set_len(0).and_then(|()| {
+            std::io::Seek::rewind(&mut *file)?;
+            file.write_all(input)
+        });
+        assert!(written.is_ok(), "{written:?}");
+        read_rows::<PositionRow>(file.path());
+        read_rows::<AnnotationRow>(file.path());
+        read_rows::<GameRow>(file.path());
+    });
+}
+
+fn read_rows<R: mavis_data::wire::Row>(path: &Path) {
+    match TableReader::<R>::open(&[path]) {
+        Ok(rows) => {
+            // A table may claim more rows than anybody has.
+            if let Some(Err(error)) = rows.take(10_000).find(Result::is_err) {
+                assert_one_line(&error.to_string());
+            }
+        }
+        Err(error) => assert_one_line(&error.to_string()),
+    }
+}
+
+/// Each line as a game of a league in Connect Four.
+pub(crate) fn league_log(input: &[u8]) {
+    let players = ["random", "lookahead:1"].map(PlayerConfig::new).to_vec();
+    let config = LeagueConfig::new("fuzzed", "connect4", players);
+    let text = String::from_utf8_lossy(input);
+    let games: Vec<StoredGame> =
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).take(20).collect();
+    for game in &games {
+        if let Err(error) = pgn(&config, Rules::Connect4, game) {
+            assert_one_line(&error.to_string());
+        }
+    }
+    drop(results_of(&config.names(), &games));
+    if let Err(error) = mavis_league::standings(&config, &games, mavis_league::Intervals::Sandwich) {
+        assert_one_line(&error.to_string());
+    }
+}
+
+/// A tree that is read can be searched on and is written as it was.
+pub(crate) fn tree(input: &[u8]) {
+    let tree = match SavedTree::from_json(&String::from_utf8_lossy(input)) {
+        Ok(tree) => tree,
+        Err(error) => return assert_one_line(&error.to_string()),
+    };
+    match Search::restore(&tree, Arc::new(mavis_eval::Scripted::new(1)), Settings::default()) {
+        Ok(search) => assert!(search.snapshot().to_json().is_ok()),
+        Err(error) => assert_one_line(&error.to_string()),
+    }
+}

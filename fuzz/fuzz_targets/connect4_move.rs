@@ -1,8 +1,0 @@
-//! Move text of Connect Four, after moves that the input chooses.
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
-use mavis_fuzz::property;
-use mavis_game::Rules;
-
-fuzz_target!(|input: (&str, &[u8])| property::mv(Rules::Connect4, input.1, input.0));

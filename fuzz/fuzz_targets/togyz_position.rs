@@ -1,8 +1,0 @@
-//! Position text of Togyz Kumalak.
-#![no_main]
-
-use libfuzzer_sys::fuzz_target;
-use mavis_fuzz::property;
-use mavis_game::Rules;
-
-fuzz_target!(|text: &str| property::position(Rules::Togyz, text));
