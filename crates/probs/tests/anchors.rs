@@ -32,8 +32,7 @@ fn the_agents_are_as_strong_as_those_of_the_paper() {
             let place = (first * AGENTS.len() + second) as u64;
             let seed = 2 * (place * N_GAMES + number);
             let (mut one, mut two) = (agent(first, seed), agent(second, seed + 1));
-            let record =
-                Referee::default().play(&Position::start(Rules::Connect4), [&mut *one, &mut *two]);
+            let record = Referee::default().play(&Position::start(Rules::Connect4), [&mut *one, &mut *two]);
             // No opening is shared, so every game is a pair of its own.
             GameResult { first, second, outcome: record.verdict.unwrap().outcome, pair: seed }
         })
@@ -43,7 +42,10 @@ fn the_agents_are_as_strong_as_those_of_the_paper() {
     let config = RatingConfig { zero, draws: DrawModel::HalfWin, ..RatingConfig::default() };
     let ratings = rate(&results, &config).unwrap();
     for (player, (name, anchor)) in ratings.players.iter().zip(AGENTS) {
-        println!("{name}: {:.0} ({:.0} to {:.0}), paper {anchor}", player.elo.value, player.elo.low, player.elo.high);
+        println!(
+            "{name}: {:.0} ({:.0} to {:.0}), paper {anchor}",
+            player.elo.value, player.elo.low, player.elo.high
+        );
     }
     for (player, (name, anchor)) in ratings.players.iter().zip(AGENTS) {
         let found = player.elo.value;
