@@ -1,10 +1,10 @@
 //! Files: puzzles, weights, tables, logs of leagues, trees.
 
 use crate::assert_one_line;
-use mavis_data::TableReader;
 use mavis_data::wire::{AnnotationRow, GameRow, PositionRow};
+use mavis_data::{TableReader, parse_puzzles};
 use mavis_game::Rules;
-use mavis_league::metrics::read_puzzles;
+
 use mavis_league::wire::{LeagueConfig, PlayerConfig, StoredGame, pgn, results_of};
 use mavis_net::{SmallCheckpoint, TransformerConfig};
 use mavis_search::mcts::{Search, Settings};
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) fn puzzles(input: &[u8]) {
-    if let Err(error) = read_puzzles(&String::from_utf8_lossy(input)) {
+    if let Err(error) = parse_puzzles("input", input, usize::MAX) {
         assert_one_line(&error.to_string());
     }
 }
