@@ -46,7 +46,7 @@ pub use answer::{Answer, Listing};
 pub use command::{Commands, Form, Forms, Given, Top};
 pub use example::{Annotation, BuildError, Example, ExampleBuilder, ListSpan, Variety};
 pub use hallucination::Hallucination;
-pub use parser::{parse_answer, parse_example, parse_example_text, parse_request};
+pub use parser::{parse_answer, parse_commands, parse_example, parse_example_text, parse_request};
 pub use progress::{AnswerProgress, Step};
 pub use referee::{Legality, Metrics, Verdict, judge, referee};
 pub use request::{Request, Start};

@@ -19,7 +19,7 @@ pub(crate) use header::{read_commands, read_number};
 
 use crate::{
     answer::{Answer, Listing},
-    command::{Commands, Form, Forms, Given, Top},
+    command::{Commands, Form, Forms, Given, Top, header_token},
     example::outcome_of,
     hallucination::Hallucination,
     moves,
@@ -28,7 +28,7 @@ use crate::{
     value::bucket_of,
     vocab::{self, LINE_END, Token, vocabulary},
 };
-use mavis_game::{Move, Position};
+use mavis_game::{Move, Position, Rules};
 use mavis_value::{Bucket, Mistake};
 
 /// Reads an answer to a request: the tokens after its prompt, openings included, the stop token excluded.
@@ -64,6 +64,20 @@ pub fn parse_example(tokens: &[Token]) -> Result<(Request, Answer), Hallucinatio
     let answer = read_answer(&request.commands, &mut cursor)?;
     cursor.end()?;
     Ok((request, answer))
+}
+
+/// Reads the commands of a header without its brackets, such as `%state %top_5 %best_action %FEN`.
+///
+/// # Errors
+/// With the first thing that is not of the language, or with commands that make no sense together.
+pub fn parse_commands(rules: Rules, text: &str) -> Result<Commands, Hallucination> {
+    let mut tokens = vec![header_token(rules)];
+    let words: String = text.split_whitespace().map(|word| format!(" {word}")).collect();
+    tokens.extend(encode(&format!("{words} </mav>\n"))?);
+    let mut cursor = Cursor::new(&tokens);
+    let commands = read_commands(&mut cursor)?;
+    cursor.end()?;
+    Ok(commands)
 }
 
 /// Reads a whole example from text.

@@ -243,3 +243,16 @@ fn listings_keep_their_order() {
     let numbers: Vec<u8> = moves.iter().map(|(_, value)| value.number()).collect();
     assert_eq!(numbers, [28, 33, 28, 29, 29]);
 }
+
+#[test]
+fn commands_are_read_as_people_write_them() {
+    let read = |text: &str| mavis_lang::parse_commands(Rules::Chess, text);
+    let all = "%prev_FEN %prev_action  %FEN %state %top_5 %best_action %FEN";
+    let commands = read(all).unwrap();
+    assert_eq!((commands.top, commands.next), (Some(Top::Best(5)), Some(Forms::Fen)));
+    assert_eq!(read("%state %top_all").unwrap(), Commands::top_all(Rules::Chess));
+    for bad in ["", "%state", "%top_5", "%state %top_0", "%state %best_action", "%state %nonsense"] {
+        assert!(read(bad).is_err(), "{bad}");
+    }
+    assert!(mavis_lang::parse_commands(Rules::Togyz, "%FEN %top_all").is_err());
+}

@@ -7,7 +7,7 @@ use crate::{
 };
 use clap::Args;
 use mavis_game::{Game, Move, Position};
-use mavis_lang::{Commands, Request, Top, referee, vocabulary};
+use mavis_lang::{Commands, Request, Top, parse_commands, referee, vocabulary};
 use mavis_model::decode::{Drafting, GreedySettings, MavDecoder};
 use mavis_net::{Device, Precision};
 use mavis_value::Distribution;
@@ -32,6 +32,10 @@ pub(super) struct Ask {
     /// Asks for the state after this move instead, in the model's own words
     #[arg(long, value_name = "MOVE")]
     track: Option<String>,
+    /// Any commands of the language in place of --top, e.g. '%FEN %top_5 %best_action %FEN', or after --track
+    /// '%prev_state %prev_action %state %top_all %best_action %state'; the answer is written token by token
+    #[arg(long, value_name = "COMMANDS", conflicts_with_all = ["by_rules", "top"])]
+    commands: Option<String>,
     /// Writes the answer token by token
     #[arg(long)]
     sequential: bool,
@@ -82,7 +86,7 @@ impl Ask {
         let precision: Precision = self.precision.parse().or_bad_input()?;
         let model = read_model(&self.model)?;
         let mut decoder = MavDecoder::open(&model, precision, device)?;
-        let asked = if self.sequential || self.track.is_some() {
+        let asked = if self.sequential || self.track.is_some() || self.commands.is_some() {
             self.token_by_token(&mut decoder, &request, &position)?
         } else {
             self.all_at_once(&mut decoder, &request, &position)?
@@ -95,10 +99,15 @@ impl Ask {
 
     fn request(&self, position: &Position) -> anyhow::Result<Request> {
         let rules = position.rules();
+        let named = self.commands.as_deref().map(|text| parse_commands(rules, text)).transpose();
+        let named = named.map_err(|error| BadInput::new(format!("--commands: {}", error.reason)))?;
         if let Some(text) = &self.track {
             let mv = position.parse_move(text).or_bad_input()?;
-            let commands = Commands { top: None, best: false, ..Commands::tracking(rules) };
-            return Ok(Request::after(position.clone(), mv, commands));
+            let state = Commands { top: None, best: false, ..Commands::tracking(rules) };
+            return Ok(Request::after(position.clone(), mv, named.unwrap_or(state)));
+        }
+        if let Some(commands) = named {
+            return Ok(Request::at(position.clone(), commands));
         }
         let top = match self.top.as_str() {
             "all" => Top::All,
