@@ -16,7 +16,7 @@ use std::{
 
 /// Measures the examples of a training run: how fast one thread builds them, and how many tokens each kind has.
 ///
-/// Example: mavis bench loader --config recipes/fourth.toml
+/// Example: mavis bench loader --config recipes/fourth/2.toml
 #[derive(Args)]
 pub(super) struct BenchLoader {
     /// Settings of the run as TOML
