@@ -22,13 +22,15 @@ impl fmt::Display for BadInput {
 
 impl std::error::Error for BadInput {}
 
-/// An error with its causes in one line; many name their cause themselves, which is said once.
+/// An error with its causes in one line, whatever it quotes; many name their cause themselves, which is said once.
 pub(crate) fn one_line(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |line, cause| match line.as_str() {
-        "" => cause,
-        so_far if so_far.ends_with(&cause) => line,
-        _ => format!("{line}: {cause}"),
-    })
+    let line =
+        error.chain().map(ToString::to_string).fold(String::new(), |line, cause| match line.as_str() {
+            "" => cause,
+            so_far if so_far.ends_with(&cause) => line,
+            _ => format!("{line}: {cause}"),
+        });
+    line.replace(char::is_control, " ")
 }
 
 /// Marks the error of a result as the user's.

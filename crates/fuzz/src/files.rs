@@ -1,6 +1,6 @@
 //! Files: puzzles, weights, tables, logs of leagues, trees.
 
-use crate::assert_one_line;
+use crate::assert_reason;
 use mavis_data::wire::{AnnotationRow, GameRow, PositionRow};
 use mavis_data::{TableReader, parse_puzzles};
 use mavis_game::Rules;
@@ -16,13 +16,13 @@ use std::sync::Arc;
 
 pub(crate) fn puzzles(input: &[u8]) {
     if let Err(error) = parse_puzzles("input", input, usize::MAX) {
-        assert_one_line(&error.to_string());
+        assert_reason(&error.to_string());
     }
 }
 
 pub(crate) fn safetensors(input: &[u8]) {
     if let Err(error) = SmallCheckpoint::<TransformerConfig>::from_bytes(Path::new("input"), input, None) {
-        assert_one_line(&error.to_string());
+        assert_reason(&error.to_string());
     }
 }
 
@@ -53,10 +53,10 @@ fn read_rows<R: mavis_data::wire::Row>(path: &Path) {
         Ok(rows) => {
             // A table may claim more rows than anybody has.
             if let Some(Err(error)) = rows.take(10_000).find(Result::is_err) {
-                assert_one_line(&error.to_string());
+                assert_reason(&error.to_string());
             }
         }
-        Err(error) => assert_one_line(&error.to_string()),
+        Err(error) => assert_reason(&error.to_string()),
     }
 }
 
@@ -69,12 +69,12 @@ pub(crate) fn league_log(input: &[u8]) {
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).take(20).collect();
     for game in &games {
         if let Err(error) = pgn(&config, Rules::Connect4, game) {
-            assert_one_line(&error.to_string());
+            assert_reason(&error.to_string());
         }
     }
     drop(results_of(&config.names(), &games));
     if let Err(error) = mavis_league::standings(&config, &games, mavis_league::Intervals::Sandwich) {
-        assert_one_line(&error.to_string());
+        assert_reason(&error.to_string());
     }
 }
 
@@ -82,10 +82,10 @@ pub(crate) fn league_log(input: &[u8]) {
 pub(crate) fn tree(input: &[u8]) {
     let tree = match SavedTree::from_json(&String::from_utf8_lossy(input)) {
         Ok(tree) => tree,
-        Err(error) => return assert_one_line(&error.to_string()),
+        Err(error) => return assert_reason(&error.to_string()),
     };
     match Search::restore(&tree, Arc::new(mavis_eval::Scripted::new(1)), Settings::default()) {
         Ok(search) => assert!(search.snapshot().to_json().is_ok()),
-        Err(error) => assert_one_line(&error.to_string()),
+        Err(error) => assert_reason(&error.to_string()),
     }
 }

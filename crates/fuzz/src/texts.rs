@@ -1,6 +1,6 @@
 //! Positions, moves, names of games and players, configurations, PGN, the language.
 
-use crate::assert_one_line;
+use crate::assert_reason;
 use mavis_data::pgn::PgnReader;
 use mavis_game::{Game as _, Position, Rules};
 use mavis_lang::{
@@ -41,7 +41,7 @@ fn board(rules: Rules, input: &[u8]) {
     let (place, mv) = text.split_once('\n').unwrap_or((&text, ""));
     let position = match Position::parse(rules, place) {
         Ok(position) => position,
-        Err(error) => return assert_one_line(&error.to_string()),
+        Err(error) => return assert_reason(&error.to_string()),
     };
     let printed = position.to_string();
     assert_eq!(Position::parse(rules, &printed).as_ref(), Ok(&position), "{place:?} printed as {printed:?}");
@@ -55,7 +55,7 @@ fn board(rules: Rules, input: &[u8]) {
     }
     match position.parse_move(mv) {
         Ok(mv) => assert!(legal.contains(&mv), "{printed:?}"),
-        Err(error) => assert_one_line(&error.to_string()),
+        Err(error) => assert_reason(&error.to_string()),
     }
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn rules(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     match text.parse::<Rules>() {
         Ok(rules) => assert_eq!(rules.to_string().parse(), Ok(rules), "{text:?}"),
-        Err(error) => assert_one_line(&error.to_string()),
+        Err(error) => assert_reason(&error.to_string()),
     }
 }
 
@@ -74,10 +74,10 @@ pub(crate) fn spec(input: &[u8]) {
         Ok(spec) => {
             assert_eq!(spec.to_string().parse(), Ok(spec.clone()), "{text:?} printed as '{spec}'");
             if let Err(error) = Registry::basic().check(&spec) {
-                assert_one_line(&error.to_string());
+                assert_reason(&error.to_string());
             }
         }
-        Err(error) => assert_one_line(&error.to_string()),
+        Err(error) => assert_reason(&error.to_string()),
     }
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn league_config(input: &[u8]) {
             let written = config.to_toml().unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(LeagueConfig::from_toml(&written).as_ref().ok(), Some(&config), "{written}");
         }
-        Err(error) => assert_one_line(&error.to_string()),
+        Err(error) => assert_reason(&error.to_string()),
     }
 }
 
@@ -102,14 +102,14 @@ pub(crate) fn pgn(input: &[u8]) {
                 let rewritten = again.into_iter().flatten().map(|game| game.to_string()).collect::<String>();
                 assert_eq!(rewritten, written, "{text:?}");
             }
-            Err(error) => assert_one_line(&error.to_string()),
+            Err(error) => assert_reason(&error.to_string()),
         }
     }
 }
 
 pub(crate) fn mav(input: &[u8]) {
     if let Err(error) = parse_example_text(&String::from_utf8_lossy(input)) {
-        assert_one_line(&error.to_string());
+        assert_reason(&error.to_string());
     }
 }
 
@@ -117,12 +117,12 @@ pub(crate) fn mav(input: &[u8]) {
 pub(crate) fn mav_tokens(input: &[u8]) {
     let tokens: Vec<Token> = input.as_chunks::<2>().0.iter().map(|pair| u16::from_le_bytes(*pair)).collect();
     if let Err(error) = parse_example(&tokens) {
-        assert_one_line(&error.to_string());
+        assert_reason(&error.to_string());
     }
     if let Ok((request, n_read)) = parse_request(&tokens)
         && let Err(error) = parse_answer(&request, tokens.get(n_read..).unwrap_or_default())
     {
-        assert_one_line(&error.to_string());
+        assert_reason(&error.to_string());
     }
     if let Ok(trace) = read_trace(&tokens) {
         drop(check_trace(&trace, None));
@@ -133,9 +133,9 @@ pub(crate) fn trace(input: &[u8]) {
     match mavis_lang::trace::read_trace_text(&String::from_utf8_lossy(input)) {
         Ok(trace) => {
             if let Err(error) = check_trace(&trace, None) {
-                assert_one_line(&error.to_string());
+                assert_reason(&error.to_string());
             }
         }
-        Err(error) => assert_one_line(&error.to_string()),
+        Err(error) => assert_reason(&error.to_string()),
     }
 }

@@ -46,7 +46,8 @@ fn the_corpus_holds_valid_inputs() {
     );
     assert!(mavis_search::wire::SavedTree::from_json(&text("tree", "small")).is_ok());
     assert!(mavis_lang::trace::read_trace_text(&text("trace", "compact")).is_ok());
-    assert!(mavis_league::wire::LeagueConfig::from_toml(&text("league_config", "full")).is_ok());
+    let config = mavis_league::wire::LeagueConfig::from_toml(&text("league_config", "full"));
+    assert!(config.is_ok(), "{config:?}");
     assert!(mavis_lang::parse_example_text(&text("mav", "hex")).is_ok());
     let positions = mavis_fuzz::target("table").expect("a target").corpus_folder().join("positions");
     assert_eq!(mavis_data::table::n_rows(&[positions]).ok(), Some(4));

@@ -58,7 +58,8 @@ impl FromStr for PlayerSpec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
-        let (kind, rest) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
+        let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
+        let kind = kind.trim();
         if kind.is_empty() {
             return Err(SpecError::EmptyKind(text.to_owned()));
         }
@@ -76,7 +77,9 @@ impl FromStr for PlayerSpec {
                         return Err(SpecError::Twice { key: key.to_owned(), spec: text.to_owned() });
                     }
                 }
-                _ if index == 0 => spec.argument = Some(strip_braces(item).to_owned()),
+                _ if index == 0 => {
+                    spec.argument = Some(strip_braces(item).to_owned()).filter(|text| !text.is_empty());
+                }
                 _ => return Err(SpecError::BareItem { item: item.to_owned(), spec: text.to_owned() }),
             }
         }
@@ -116,10 +119,17 @@ impl fmt::Display for PlayerSpec {
         f.write_str(&self.kind)?;
         let mut separator = ":";
         let quoted = |value: &str| {
-            if value.contains([',', '{', '}']) { format!("{{{value}}}") } else { value.to_owned() }
+            if value.contains([',', '{', '}']) || value.trim() != value {
+                format!("{{{value}}}")
+            } else {
+                value.to_owned()
+            }
         };
         if let Some(argument) = &self.argument {
-            write!(f, ":{}", quoted(argument))?;
+            // Without braces it would be read as an option.
+            let like_option = argument.split_once('=').is_some_and(|(key, _)| is_key(key));
+            let argument = if like_option { format!("{{{argument}}}") } else { quoted(argument) };
+            write!(f, ":{argument}")?;
             separator = ",";
         }
         for (key, value) in &self.options {

@@ -2,11 +2,13 @@
 
 use super::{Cursors, TableError, cursor::Cursor};
 use crate::wire::{Row, VERSION};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
 use std::fs::{self, File};
 use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 /// Rows held in memory at once.
@@ -85,7 +87,7 @@ impl OpenFile {
             }
             let parquet = |source| TableError::Parquet { path: self.path.clone(), source };
             if let Some(cursors) = &mut self.cursors {
-                self.n_ready = cursors.refill(CHUNK).map_err(parquet)?;
+                self.n_ready = contained(|| cursors.refill(CHUNK)).map_err(parquet)?;
                 if self.n_ready > 0 {
                     continue;
                 }
@@ -93,16 +95,14 @@ impl OpenFile {
             if self.next_group == self.reader.num_row_groups() {
                 return Ok(None);
             }
-            self.cursors = Some(open_group::<R>(&self.reader, self.next_group).map_err(parquet)?);
+            let group = contained(|| open_group::<R>(&self.reader, self.next_group)).map_err(parquet)?;
+            self.cursors = Some(group);
             self.next_group += 1;
         }
     }
 }
 
-fn open_group<R: Row>(
-    reader: &SerializedFileReader<File>,
-    group: usize,
-) -> Result<Cursors, parquet::errors::ParquetError> {
+fn open_group<R: Row>(reader: &SerializedFileReader<File>, group: usize) -> Result<Cursors, ParquetError> {
     let group = reader.get_row_group(group)?;
     let schema = reader.metadata().file_metadata().schema_descr();
     let cursors = R::LEAVES.iter().map(|&(outer, inner)| {
@@ -122,7 +122,7 @@ fn open_group<R: Row>(
             None => Cursor::absent(inner),
         })
     });
-    Ok(Cursors::new(cursors.collect::<Result<_, parquet::errors::ParquetError>>()?))
+    Ok(Cursors::new(cursors.collect::<Result<_, ParquetError>>()?))
 }
 
 /// The files of a table in order.
@@ -188,7 +188,14 @@ fn key_value<'a>(metadata: &'a ParquetMetaData, key: &str) -> Option<&'a str> {
 
 fn read_metadata(path: &Path) -> Result<SerializedFileReader<File>, TableError> {
     let file = File::open(path).map_err(TableError::io(path))?;
-    SerializedFileReader::new(file).map_err(TableError::parquet(path))
+    contained(|| SerializedFileReader::new(file)).map_err(TableError::parquet(path))
+}
+
+/// The Parquet library panics on some damaged files (57.3: lengths and enums of its footer); for us that is an error like
+/// any other. Nothing that it touched is used again.
+fn contained<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    catch_unwind(AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(ParquetError::General("the file is damaged".to_owned())))
 }
 
 fn check_kind<R: Row>(path: &Path, metadata: &ParquetMetaData) -> Result<(), TableError> {
