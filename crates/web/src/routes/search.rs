@@ -50,12 +50,17 @@ pub(crate) async fn search(
     extensions: Extensions,
     Body(request): Body<ThinkRequest>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
-    let question = Question::read(&app, &request, &extensions)?;
+    let mut question = Question::read(&app, &request, &extensions)?;
+    let total = n_simulations(&question);
+    // The line's own number would end the search before the one asked for.
+    if let Some(sims) = question.spec.options.get_mut("sims") {
+        *sims = total.to_string();
+    }
     let (sender, receiver) = mpsc::channel(4);
     let cancel = Cancel::new();
     let faults = sender.clone();
     let growing = start(&app, question, cancel.clone(), move |player, question, cancel| {
-        grow(player, question, cancel, &sender)
+        grow(player, question, total, cancel, &sender)
     })?;
     let most = app.limits.limits.thinking;
     let ending = cancel.clone();
@@ -91,23 +96,29 @@ impl Stream for Events {
     }
 }
 
-/// Searches in slices and sends the tree between them.
+/// What the request asks for, else the player line, else the usual number.
+fn n_simulations(question: &Question) -> u64 {
+    let by_line = question.spec.options.get("sims").and_then(|text| text.parse().ok());
+    question.limit.nodes.or(by_line).unwrap_or(USUAL).clamp(1, MOST)
+}
+
+/// Searches in slices and sends the tree between them. The tree is kept from slice to slice, and a player counts the
+/// simulations it kept, so each slice asks for the sum.
 fn grow(
     player: &mut dyn Player,
     question: &Question,
+    total: u64,
     cancel: &Cancel,
     sender: &mpsc::Sender<Event>,
 ) -> Result<(), ApiError> {
     let began = Instant::now();
-    let by_line = question.spec.options.get("sims").and_then(|text| text.parse().ok());
-    let total = question.limit.nodes.or(by_line).unwrap_or(USUAL).clamp(1, MOST);
     let deadline = question.limit.time.map(|time| began + time);
     let (mut done, mut slice) = (0_u64, 8_u64);
     loop {
         let slice_began = Instant::now();
         let mut sink = |_: &Thought| {};
         let mut turn = question.turn(cancel, &mut sink);
-        turn.limit.nodes = Some(slice.min(total - done));
+        turn.limit.nodes = Some((done + slice).min(total));
         turn.limit.time = None;
         let analysis = player
             .analyze(&mut turn)
@@ -115,8 +126,9 @@ fn grow(
         let Some(search) = player.search() else {
             return Err(ApiError::bad(format!("{} grows no tree; mav-mcts does", player.name())));
         };
-        let grown = analysis.choice.thought.nodes;
-        done += grown;
+        let thought = &analysis.choice.thought;
+        let grown = thought.nodes;
+        done = thought.kept + grown;
         let over = done >= total
             || grown == 0
             || cancel.is_cancelled()
