@@ -448,9 +448,11 @@ mod tests {
         {
             assert!(Othello::parse(text).is_err(), "{text}");
         }
-        for text in ["i1", "a9", "d3x", "Pass", "", "é"] {
+        for text in ["i1", "a9", "d3x", "passes", "", "é"] {
             assert!(matches!(Othello::default().parse_move(text), Err(MoveError::Syntax { .. })), "{text}");
         }
-        assert!(matches!(Othello::default().parse_move("a1"), Err(MoveError::Illegal { .. })));
+        for text in ["a1", "A1", "Pass"] {
+            assert!(matches!(Othello::default().parse_move(text), Err(MoveError::Illegal { .. })), "{text}");
+        }
     }
 }

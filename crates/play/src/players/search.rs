@@ -235,7 +235,10 @@ mod tests {
         assert!((190..=200).contains(&visits), "{visits}");
         assert!(thoughts.len() > 6, "told on the way: {}", thoughts.len());
         assert!(thoughts.iter().any(|thought| thought.rank == 3));
-        assert_eq!(thoughts.last().map(|thought| &thought.line), Some(&analysis.choice.thought.line));
+        // Lines come best first, so the last of the best line is the third from the end.
+        let best = thoughts.iter().rfind(|thought| thought.rank == 1);
+        assert_eq!(best.map(|thought| &thought.line), Some(&analysis.choice.thought.line));
+        assert_eq!(thoughts.last().map(|thought| thought.rank), Some(3));
     }
 
     #[test]
