@@ -84,12 +84,12 @@ knobs! {
         c_puct "c_puct": f32 = 2.0, Real(0.0, 1000.0), "Weight of the prior against the value in PUCT.";
         batch "batch": u16 = 16, Integer(1, 4096), "Evaluations in flight at once.";
         timeout "timeout": Option<Duration> = None, Milliseconds(0, 86_400_000), "Milliseconds after which an evaluation is given up; 0 means never.";
-        virtual_counts "virtual": VirtualCounts = VirtualCounts::Dynamic, Choice(VirtualCounts::WORDS), "Virtual counts of simulations in flight.";
+        virtual_counts "virtual": VirtualCounts = VirtualCounts::Estimate, Choice(VirtualCounts::WORDS), "Virtual counts of simulations in flight.";
         n_min "n_min": u32 = 2, Integer(0, 10_000), "Least dynamic virtual count on a path.";
         n_max "n_max": u32 = 0, Integer(0, 10_000), "Dynamic virtual count at the leaf; 0 chooses by the simulations as in paper 001.";
         n_fixed "n_fixed": u32 = 2, Integer(0, 10_000), "The fixed virtual count.";
         virtual_value "virtual_value": VirtualValue = VirtualValue::None, Choice(VirtualValue::WORDS), "What a virtual count does to the mean value of its move.";
-        collision "collision": Collision = Collision::Elsewhere, Choice(Collision::WORDS), "What a simulation does that would reach a leaf under evaluation.";
+        collision "collision": Collision = Collision::Wait, Choice(Collision::WORDS), "What a simulation does that would reach a leaf under evaluation.";
         unvisited "unvisited": Unvisited = Unvisited::Zero, Choice(Unvisited::WORDS), "What a move without visits is worth in PUCT: a draw, or the evaluator's value of it.";
         scoring "scoring": Scoring = Scoring::Mean, Choice(Scoring::WORDS), "How a distribution over values becomes one number.";
         final_move "final": FinalMove = FinalMove::Visits, Choice(FinalMove::WORDS), "How the move to play is chosen.";
@@ -174,7 +174,8 @@ mod tests {
     #[test]
     fn leaf_counts_follow_the_paper() {
         for (simulations, n_max) in [(100, 8), (250, 8), (500, 8), (1000, 16), (2000, 32)] {
-            let settings = Settings { simulations, ..Default::default() };
+            let virtual_counts = VirtualCounts::Dynamic;
+            let settings = Settings { simulations, virtual_counts, ..Default::default() };
             assert_eq!(settings.virtual_rule(), VirtualRule::Dynamic { n_min: 2, n_max });
         }
     }

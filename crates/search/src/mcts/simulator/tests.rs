@@ -1,5 +1,5 @@
 use super::*;
-use crate::mcts::{tree::Stat, world::ByRules};
+use crate::mcts::{VirtualCounts, tree::Stat, world::ByRules};
 use mavis_game::{Connect4, Game as _, Side};
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ fn columns(n: u16) -> Vec<(Move, f32)> {
 /// Figure 5: three simulations with leaves at depth 3, two of which share their first move.
 #[test]
 fn virtual_counts_are_those_of_figure_5() {
-    let settings = Settings { n_min: 2, n_max: 8, ..Default::default() };
+    let settings: Settings = "virtual=dynamic,n_min=2,n_max=8".parse().unwrap();
     let mut simulator = simulator(&settings);
     let new = |simulator: &mut Simulator<_>, n| simulator.expand(0, &columns(n));
     let root = new(&mut simulator, 2);
@@ -58,7 +58,7 @@ fn virtual_counts_weigh_in_the_mean_as_the_settings_say() {
 #[test]
 fn a_leaf_under_evaluation_is_governed_by_its_counts_where_simulations_wait() {
     let second = |spec: &str| {
-        let settings: Settings = format!("k=1,epsilon=0,{spec}").parse().unwrap();
+        let settings: Settings = format!("k=1,epsilon=0,virtual=dynamic,{spec}").parse().unwrap();
         let mut simulator = simulator(&settings);
         simulator.expand_root(&[(Move(3), 0.9), (Move(4), 0.1)]);
         assert!(matches!(simulator.begin(), Begun::Leaf(..)));
@@ -131,14 +131,12 @@ proptest! {
     #[test]
     fn virtual_counts_vanish(
         events in prop::collection::vec(event(), 1..400),
-        fixed in any::<bool>(),
         solver in any::<bool>(),
-        (virtual_value, collision) in (0..3_usize, 0..2_usize),
+        (virtual_counts, virtual_value, collision) in (0..3_usize, 0..3_usize, 0..2_usize),
         start in prop::collection::vec(0_u16..7, 0..30),
     ) {
-        let virtual_counts =
-            if fixed { crate::mcts::VirtualCounts::Fixed } else { crate::mcts::VirtualCounts::Dynamic };
-        let mut settings = Settings { virtual_counts, solver, ..Default::default() };
+        let mut settings = Settings { solver, ..Default::default() };
+        settings.set("virtual", VirtualCounts::WORDS[virtual_counts]).unwrap();
         settings.set("virtual_value", VirtualValue::WORDS[virtual_value]).unwrap();
         settings.set("collision", Collision::WORDS[collision]).unwrap();
         let mut root = Connect4::default();
