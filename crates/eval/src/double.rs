@@ -11,12 +11,12 @@ pub use mistaken::{Mistaken, Mistakes};
 pub use scripted::Scripted;
 
 use crate::{EvalError, Evaluation, MoveValue, Reply, Request, Value, Verdict};
-use mavis_game::{Game as _, Move, Position};
+use mavis_game::{Game, Move};
 use mavis_stable::seed;
 use mavis_value::Mistake;
 
 /// Answers by the rules, with `value` for the worth of each move.
-fn by_rules(request: &Request, value: impl Fn(&Position, Move) -> Value) -> Reply {
+fn by_rules<G: Game>(request: &Request<G>, value: impl Fn(&G, Move) -> Value) -> Reply<G> {
     let Some(state) = request.by_rules() else {
         return Err(EvalError::hallucination(
             Mistake::IllegalMove,

@@ -5,13 +5,13 @@ use mavis_value::{Bucket, Distribution, Mistake, Scoring};
 use std::sync::Arc;
 
 /// The answer to one request, or why there is none.
-pub type Reply = Result<Evaluation, EvalError>;
+pub type Reply<G = Position> = Result<Evaluation<G>, EvalError>;
 
 /// What an evaluator says about one state.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Evaluation {
+pub struct Evaluation<G = Position> {
     /// The state as the evaluator sees it: the one asked for, or its own word on what follows the move.
-    pub state: Arc<Position>,
+    pub state: Arc<G>,
     /// The end of the game, or what can be played.
     pub verdict: Verdict,
 }

@@ -1,14 +1,14 @@
 //! The trait.
 
 use crate::{EvalError, MoveValue, Reply, Request};
-use mavis_game::{Move, Position};
+use mavis_game::{Game, Move, Position};
 use std::{future::Future, pin::Pin, sync::Arc};
 
 /// Replies under way, one for each request, in their order. Dropping it cancels the work.
-pub type Replies = Pin<Box<dyn Future<Output = Vec<Reply>> + Send>>;
+pub type Replies<G = Position> = Pin<Box<dyn Future<Output = Vec<Reply<G>>> + Send>>;
 
 /// One reply under way. Dropping it cancels the work.
-pub type OneReply = Pin<Box<dyn Future<Output = Reply> + Send>>;
+pub type OneReply<G = Position> = Pin<Box<dyn Future<Output = Reply<G>> + Send>>;
 
 /// A choice under way: a move, or `None` from an evaluator that has no choice beyond its values. Dropping it cancels the
 /// work.
@@ -16,11 +16,13 @@ pub type BestAction = Pin<Box<dyn Future<Output = Result<Option<Move>, EvalError
 
 /// Anything that can say what moves are worth.
 ///
+/// `G` is the game it evaluates; without it the trait is about the six games of [`Position`].
+///
 /// Implementations answer every request, in order; trouble is part of the reply. The future does not borrow the
 /// evaluator, so that a search can keep many of them.
-pub trait Evaluator: Send + Sync {
+pub trait Evaluator<G: Game = Position>: Send + Sync {
     /// Begins to answer a batch.
-    fn evaluate(&self, requests: Vec<Request>) -> Replies;
+    fn evaluate(&self, requests: Vec<Request<G>>) -> Replies<G>;
 
     /// What it is, in a few words, for reports.
     fn describe(&self) -> String;
@@ -29,13 +31,13 @@ pub trait Evaluator: Send + Sync {
     /// tells apart what the values do not, such as the quickest of several certain wins.
     ///
     /// Evaluators that know nothing beyond their values choose nothing.
-    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+    fn best_action(&self, state: Arc<G>, listed: Vec<MoveValue>) -> BestAction {
         drop((state, listed));
         Box::pin(std::future::ready(Ok(None)))
     }
 
     /// Answers one request.
-    fn evaluate_one(&self, request: Request) -> OneReply {
+    fn evaluate_one(&self, request: Request<G>) -> OneReply<G> {
         let replies = self.evaluate(vec![request]);
         Box::pin(async move {
             replies.await.pop().unwrap_or_else(|| Err(EvalError::Failed("no reply to a request".to_owned())))
@@ -46,27 +48,27 @@ pub trait Evaluator: Send + Sync {
     /// without the others.
     ///
     /// Evaluators that work in batches see that the requests belong together; for others they are single ones.
-    fn evaluate_each(&self, requests: Vec<Request>) -> Vec<OneReply> {
+    fn evaluate_each(&self, requests: Vec<Request<G>>) -> Vec<OneReply<G>> {
         requests.into_iter().map(|request| self.evaluate_one(request)).collect()
     }
 }
 
 /// Replies that are there already.
 #[must_use]
-pub fn ready(replies: Vec<Reply>) -> Replies {
+pub fn ready<G: Game>(replies: Vec<Reply<G>>) -> Replies<G> {
     Box::pin(std::future::ready(replies))
 }
 
-impl<E: Evaluator + ?Sized> Evaluator for Arc<E> {
-    fn evaluate(&self, requests: Vec<Request>) -> Replies {
+impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for Arc<E> {
+    fn evaluate(&self, requests: Vec<Request<G>>) -> Replies<G> {
         (**self).evaluate(requests)
     }
 
-    fn evaluate_each(&self, requests: Vec<Request>) -> Vec<OneReply> {
+    fn evaluate_each(&self, requests: Vec<Request<G>>) -> Vec<OneReply<G>> {
         (**self).evaluate_each(requests)
     }
 
-    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+    fn best_action(&self, state: Arc<G>, listed: Vec<MoveValue>) -> BestAction {
         (**self).best_action(state, listed)
     }
 
@@ -75,16 +77,16 @@ impl<E: Evaluator + ?Sized> Evaluator for Arc<E> {
     }
 }
 
-impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
-    fn evaluate(&self, requests: Vec<Request>) -> Replies {
+impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for Box<E> {
+    fn evaluate(&self, requests: Vec<Request<G>>) -> Replies<G> {
         (**self).evaluate(requests)
     }
 
-    fn evaluate_each(&self, requests: Vec<Request>) -> Vec<OneReply> {
+    fn evaluate_each(&self, requests: Vec<Request<G>>) -> Vec<OneReply<G>> {
         (**self).evaluate_each(requests)
     }
 
-    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+    fn best_action(&self, state: Arc<G>, listed: Vec<MoveValue>) -> BestAction {
         (**self).best_action(state, listed)
     }
 

@@ -3,7 +3,7 @@
 use crate::assert_reason;
 use mavis_data::wire::{AnnotationRow, GameRow, PositionRow};
 use mavis_data::{TableReader, parse_puzzles};
-use mavis_game::Rules;
+use mavis_game::{Position, Rules};
 
 use mavis_league::wire::{LeagueConfig, PlayerConfig, StoredGame, pgn, results_of};
 use mavis_net::{SmallCheckpoint, TransformerConfig};
@@ -84,7 +84,7 @@ pub(crate) fn tree(input: &[u8]) {
         Ok(tree) => tree,
         Err(error) => return assert_reason(&error.to_string()),
     };
-    match Search::restore(&tree, Arc::new(mavis_eval::Scripted::new(1)), Settings::default()) {
+    match Search::<Position>::restore(&tree, Arc::new(mavis_eval::Scripted::new(1)), Settings::default()) {
         Ok(search) => assert!(search.snapshot().to_json().is_ok()),
         Err(error) => assert_reason(&error.to_string()),
     }

@@ -133,6 +133,8 @@ impl PartialEq for Chess {
 impl Eq for Chess {}
 
 impl Game for Chess {
+    type Rules = Rules;
+
     fn rules(&self) -> Rules {
         match self.castling_mode() {
             CastlingMode::Standard => Rules::Chess,

@@ -98,6 +98,8 @@ fn has_four(stones: u64) -> bool {
 }
 
 impl Game for Connect4 {
+    type Rules = Rules;
+
     fn rules(&self) -> Rules {
         Rules::Connect4
     }

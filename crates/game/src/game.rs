@@ -1,21 +1,40 @@
-//! The one trait that rules stand behind.
+//! The traits that rules implement.
 
-use crate::{EndReason, IllegalMove, Move, MoveError, Moves, Outcome, Rules, Side, perft};
-use std::fmt;
+use crate::{EndReason, IllegalMove, Move, MoveError, Moves, Outcome, PositionError, Side, perft};
+use std::{fmt, str::FromStr};
 
 /// A legal position of one game with the history its rules need.
 ///
 /// `Display` is the position text, which `parse` of the type reads back. Equality and [`Game::key`] look at what the
 /// rules of movement see (board, side to move, rights), not at history or move counters.
 pub trait Game: Clone + Eq + fmt::Debug + fmt::Display + Send + Sync + 'static {
+    /// Names the game with its parameters: `Display` is what users write (`hex:size=7`), `FromStr` reads it.
+    ///
+    /// For the six games it is [`crate::Rules`]; a game without parameters needs no more than a unit struct.
+    type Rules: Clone
+        + PartialEq
+        + fmt::Debug
+        + fmt::Display
+        + FromStr<Err: fmt::Display>
+        + Send
+        + Sync
+        + 'static;
+
     /// The rules this position is played by.
-    fn rules(&self) -> Rules;
+    fn rules(&self) -> Self::Rules;
 
     /// Whose turn it is.
     fn side_to_move(&self) -> Side;
 
     /// Appends every legal move, in a fixed order; none once the game is over.
     fn legal_moves_into(&self, moves: &mut Moves);
+
+    /// Every legal move; none once the game is over.
+    fn legal_moves(&self) -> Moves {
+        let mut moves = Moves::new();
+        self.legal_moves_into(&mut moves);
+        moves
+    }
 
     /// The number of legal moves.
     fn n_legal_moves(&self) -> usize {
@@ -134,6 +153,45 @@ pub trait Game: Clone + Eq + fmt::Debug + fmt::Display + Send + Sync + 'static {
             Err(IllegalMove { text: format!("code {}", mv.0) })
         }
     }
+
+    /// Plays a move given as text.
+    ///
+    /// # Errors
+    /// When the text is no legal move here; the position is unchanged.
+    fn play_text(&mut self, text: &str) -> Result<Move, MoveError> {
+        let mv = self.parse_move(text)?;
+        self.play_unchecked(mv);
+        Ok(mv)
+    }
+
+    /// Calls `visitor` with the type that holds the rules.
+    ///
+    /// That is this type itself. A sum of games such as [`crate::Position`] passes on the game it holds, so that a loop over
+    /// many moves is compiled for that game and does not match on the sum at every step.
+    fn visit<V: GameVisitor>(&self, visitor: V) -> V::Output {
+        visitor.visit(self)
+    }
+}
+
+/// Work that is compiled once per game; see [`Game::visit`].
+pub trait GameVisitor {
+    /// What comes out of it.
+    type Output;
+
+    /// Does the work on a position.
+    fn visit<G: Game>(self, position: &G) -> Self::Output;
+}
+
+/// A game that can be set up from its rules: what leagues, saved trees and terminals need beyond [`Game`].
+pub trait FromRules: Game {
+    /// The start position.
+    fn start(rules: Self::Rules) -> Self;
+
+    /// Reads a position text, which is what `Display` of the position writes.
+    ///
+    /// # Errors
+    /// When the text is malformed or describes a position the rules do not allow.
+    fn parse(rules: Self::Rules, text: &str) -> Result<Self, PositionError>;
 }
 
 /// Scales an even 32-bit number to an index below `n` (0 when `n` is 0) without a division.

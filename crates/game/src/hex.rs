@@ -186,6 +186,8 @@ impl Hex {
 }
 
 impl Game for Hex {
+    type Rules = Rules;
+
     fn rules(&self) -> Rules {
         Rules::Hex { size: self.size, swap: self.swap_rule }
     }

@@ -6,13 +6,14 @@
 //! game understands; its text form comes from the position ([`Game::move_text`], [`Game::parse_move`]), since chess
 //! needs the position to tell castling apart.
 //!
-//! Everything above this crate (search, language, players, leagues) works on [`Position`]; hot loops that want one
-//! game at compile time are generic over [`Game`] and entered through [`for_game!`].
+//! Searches, players, leagues and PROBS are generic over [`Game`], with [`Position`] as the default, so a game of your own
+//! needs no change here (`docs/own-game.md`). The language and the oracles know the six games alone. Hot loops that want one
+//! game at compile time are entered through [`for_game!`] or, in generic code, [`Game::visit`].
 //!
 //! [`perft`] and [`divide`] count move sequences, [`Game::playout`] plays one at random from numbers the caller gives,
 //! so that a seed repeats it.
 //!
-//! A seventh game is one file that implements [`Game`], one line in `position.rs` and one in `rules.rs`.
+//! A seventh game of the program itself is one file that implements [`Game`], one line in `position.rs` and one in `rules.rs`.
 //!
 //! ```
 //! use mavis_game::{Game, Position, Rules};
@@ -38,7 +39,7 @@ mod types;
 
 pub use chess::{Chess, Mirror};
 pub use connect4::Connect4;
-pub use game::Game;
+pub use game::{FromRules, Game, GameVisitor};
 pub use hex::Hex;
 pub use othello::Othello;
 pub use perft::{divide, perft};

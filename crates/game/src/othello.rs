@@ -123,6 +123,8 @@ impl Othello {
 }
 
 impl Game for Othello {
+    type Rules = Rules;
+
     fn rules(&self) -> Rules {
         Rules::Othello
     }

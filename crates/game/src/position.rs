@@ -1,8 +1,8 @@
 //! The sum of all games.
 
 use crate::{
-    CastlingMode, Chess, Connect4, EndReason, Game, Hex, IllegalMove, Move, MoveError, Moves, Othello,
-    Outcome, PositionError, Rules, Side, Togyz,
+    CastlingMode, Chess, Connect4, EndReason, FromRules, Game, GameVisitor, Hex, IllegalMove, Move,
+    MoveError, Moves, Othello, Outcome, PositionError, Rules, Side, Togyz,
 };
 use std::fmt;
 
@@ -63,24 +63,6 @@ impl Position {
             Rules::Togyz => Togyz::parse(text).map(Self::Togyz),
         }
     }
-
-    /// Every legal move; none once the game is over.
-    #[must_use]
-    pub fn legal_moves(&self) -> Moves {
-        let mut moves = Moves::new();
-        self.legal_moves_into(&mut moves);
-        moves
-    }
-
-    /// Plays a move given as text.
-    ///
-    /// # Errors
-    /// When the text is no legal move here; the position is unchanged.
-    pub fn play_text(&mut self, text: &str) -> Result<Move, MoveError> {
-        let mv = self.parse_move(text)?;
-        self.play_unchecked(mv);
-        Ok(mv)
-    }
 }
 
 impl fmt::Display for Position {
@@ -90,6 +72,8 @@ impl fmt::Display for Position {
 }
 
 impl Game for Position {
+    type Rules = Rules;
+
     fn rules(&self) -> Rules {
         for_game!(self, game => game.rules())
     }
@@ -196,5 +180,19 @@ impl Game for Position {
 
     fn play(&mut self, mv: Move) -> Result<(), IllegalMove> {
         for_game!(self, game => game.play(mv))
+    }
+
+    fn visit<V: GameVisitor>(&self, visitor: V) -> V::Output {
+        for_game!(self, game => visitor.visit(game))
+    }
+}
+
+impl FromRules for Position {
+    fn start(rules: Rules) -> Self {
+        Self::start(rules)
+    }
+
+    fn parse(rules: Rules, text: &str) -> Result<Self, PositionError> {
+        Self::parse(rules, text)
     }
 }

@@ -136,6 +136,8 @@ impl Togyz {
 }
 
 impl Game for Togyz {
+    type Rules = Rules;
+
     fn rules(&self) -> Rules {
         Rules::Togyz
     }

@@ -76,6 +76,7 @@ impl fmt::Display for Outcome {
 
 /// Why a game ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum EndReason {
     /// The king is attacked and cannot escape.
     Checkmate,
@@ -95,6 +96,8 @@ pub enum EndReason {
     NoMoves,
     /// A side has more than half of the stones.
     Majority,
+    /// A reason of a game of your own, in words.
+    Other(&'static str),
 }
 
 impl fmt::Display for EndReason {
@@ -109,6 +112,7 @@ impl fmt::Display for EndReason {
             Self::BoardFull => "board full",
             Self::NoMoves => "no moves",
             Self::Majority => "majority",
+            Self::Other(reason) => reason,
         })
     }
 }
@@ -153,7 +157,9 @@ pub struct PositionError {
 }
 
 impl PositionError {
-    pub(crate) fn new(game: &'static str, reason: impl Into<String>) -> Self {
+    /// A fault in the position text of a game.
+    #[must_use]
+    pub fn new(game: &'static str, reason: impl Into<String>) -> Self {
         Self { game, reason: reason.into() }
     }
 }

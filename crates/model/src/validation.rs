@@ -2,7 +2,7 @@
 
 use crate::{ModelError, ended::random_end, fan_out};
 use mavis_data::{AnnotatedPosition, Annotations, Puzzle};
-use mavis_game::{Move, Position};
+use mavis_game::{Game as _, Move, Position};
 use mavis_value::{
     Scoring, best_of,
     metrics::{ActionSample, PuzzleResult},

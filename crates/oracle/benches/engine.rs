@@ -4,7 +4,7 @@
 #![allow(missing_docs, reason = "criterion writes functions without docs")]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use mavis_game::{Position, Rules};
+use mavis_game::{Game as _, Position, Rules};
 use mavis_oracle::engine::{EngineSettings, Limit, UciOracle};
 use mavis_oracle::pool::evaluate_all;
 use mavis_oracle::process::find_engine;

@@ -8,7 +8,7 @@ mod engines;
 #[path = "mpc/strength.rs"]
 mod strength;
 
-use mavis_game::{Position, Rules};
+use mavis_game::{Game as _, Position, Rules};
 use mavis_play::{
     Analysis, Limit, Player, PlayerError, PlayerSpec, Referee, Registry, Termination, Thought, Turn,
     add_engines, add_mpc, add_oracles,

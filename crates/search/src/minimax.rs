@@ -18,7 +18,7 @@
 
 use crate::knob::knobs;
 use mavis_eval::{EvalError, Evaluation, Evaluator, Request, Verdict};
-use mavis_game::{Game as _, Move, Outcome, Position};
+use mavis_game::{Game, Move, Outcome, Position};
 use mavis_value::{Mistake, Scoring};
 use std::sync::Arc;
 
@@ -35,16 +35,16 @@ knobs! {
 
 /// A decided tree; node 0 is the root, and every node stands after its parent.
 #[derive(Clone, PartialEq, Debug)]
-pub struct MinimaxTree {
+pub struct MinimaxTree<G = Position> {
     /// The nodes, level by level.
-    pub nodes: Vec<MinimaxNode>,
+    pub nodes: Vec<MinimaxNode<G>>,
 }
 
 /// A node of a minimax tree.
 #[derive(Clone, PartialEq, Debug)]
-pub struct MinimaxNode {
+pub struct MinimaxNode<G = Position> {
     /// The position.
-    pub position: Arc<Position>,
+    pub position: Arc<G>,
     /// What is known of it.
     pub content: Content,
     /// The expanded moves, best first, and the nodes they lead to.
@@ -78,10 +78,10 @@ pub enum MinimaxError {
     },
 }
 
-impl MinimaxTree {
+impl<G: Game> MinimaxTree<G> {
     /// The node of a position, if it is in the tree.
     #[must_use]
-    pub fn find(&self, position: &Position) -> Option<&MinimaxNode> {
+    pub fn find(&self, position: &G) -> Option<&MinimaxNode<G>> {
         self.nodes.iter().find(|node| *node.position == *position)
     }
 
@@ -123,11 +123,11 @@ impl MinimaxTree {
 ///
 /// # Errors
 /// When an evaluation fails or is a hallucination, or the tree grows too large.
-pub async fn grow(
-    root: &Position,
-    evaluator: &dyn Evaluator,
+pub async fn grow<G: Game>(
+    root: &G,
+    evaluator: &dyn Evaluator<G>,
     settings: &Settings,
-) -> Result<MinimaxTree, MinimaxError> {
+) -> Result<MinimaxTree<G>, MinimaxError> {
     let mut tree = MinimaxTree { nodes: Vec::new() };
     let mut level = vec![Arc::new(root.clone())];
     for depth in 0..=settings.depth {
@@ -141,7 +141,7 @@ pub async fn grow(
             let next = tree.nodes.len();
             for index in first..next {
                 for mv in expanded(&tree.nodes[index].content, settings) {
-                    let mut position = Position::clone(&tree.nodes[index].position);
+                    let mut position = G::clone(&tree.nodes[index].position);
                     position.play_unchecked(mv);
                     tree.nodes[index].children.push((mv, next + level.len()));
                     level.push(Arc::new(position));
@@ -154,14 +154,14 @@ pub async fn grow(
 }
 
 /// Adds the nodes of one level, all running games in one batch.
-async fn evaluate_level(
-    tree: &mut MinimaxTree,
-    level: Vec<Arc<Position>>,
-    evaluator: &dyn Evaluator,
+async fn evaluate_level<G: Game>(
+    tree: &mut MinimaxTree<G>,
+    level: Vec<Arc<G>>,
+    evaluator: &dyn Evaluator<G>,
     settings: &Settings,
 ) -> Result<(), MinimaxError> {
     let running = level.iter().filter(|position| position.outcome().is_none());
-    let requests: Vec<Request> = running.map(|position| Request::State(position.clone())).collect();
+    let requests: Vec<Request<G>> = running.map(|position| Request::State(position.clone())).collect();
     let replies = if requests.is_empty() { Vec::new() } else { evaluator.evaluate(requests).await };
     let mut replies = replies.into_iter();
     for position in level {
@@ -174,7 +174,7 @@ async fn evaluate_level(
             None => {
                 let missing = || Err(EvalError::Failed("no reply to a request".to_owned()));
                 let evaluation = replies.next().unwrap_or_else(missing)?;
-                (Content::Moves(listed(&position, &evaluation, settings.scoring)?), 0.0)
+                (Content::Moves(listed(&*position, &evaluation, settings.scoring)?), 0.0)
             }
         };
         tree.nodes.push(MinimaxNode { position, content, children: Vec::new(), selected: None, value });
@@ -183,9 +183,9 @@ async fn evaluate_level(
 }
 
 /// The legal moves of an answer with one number each.
-fn listed(
-    position: &Position,
-    evaluation: &Evaluation,
+fn listed<G: Game>(
+    position: &G,
+    evaluation: &Evaluation<G>,
     scoring: Scoring,
 ) -> Result<Vec<(Move, f32)>, EvalError> {
     let Verdict::Moves(moves) = &evaluation.verdict else {

@@ -3,7 +3,7 @@
 mod tree;
 
 use crate::{Stop, knob::knobs, random::Random};
-use mavis_game::{Game, Move, Moves, Outcome, Position, Side, for_game};
+use mavis_game::{Game, GameVisitor, Move, Moves, Outcome, Side};
 use tree::{ROOT, Tree};
 
 knobs! {
@@ -43,8 +43,22 @@ pub struct Report {
 
 /// Searches a position of any game.
 #[must_use]
-pub fn search(position: &Position, settings: &Settings, stop: &Stop) -> Report {
-    for_game!(position, game => search_game(game, settings, stop))
+pub fn search<G: Game>(position: &G, settings: &Settings, stop: &Stop) -> Report {
+    position.visit(Rollouts { settings, stop })
+}
+
+/// The search as a visitor, so that random games are played by the rules of one game and not through a sum of games.
+struct Rollouts<'a> {
+    settings: &'a Settings,
+    stop: &'a Stop,
+}
+
+impl GameVisitor for Rollouts<'_> {
+    type Output = Report;
+
+    fn visit<G: Game>(self, position: &G) -> Report {
+        search_game(position, self.settings, self.stop)
+    }
 }
 
 /// Searches a position of a game known at compile time.
@@ -120,7 +134,7 @@ fn points(side: Side, winner: Option<Side>) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mavis_game::Rules;
+    use mavis_game::{Position, Rules};
 
     fn connect4(columns: &str) -> Position {
         let mut position = Position::start(Rules::Connect4);

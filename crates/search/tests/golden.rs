@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is the failure we want to see")]
 
 use mavis_eval::Scripted;
-use mavis_game::{Position, Rules};
+use mavis_game::{Game as _, Position, Rules};
 use mavis_search::{Stop, mcts::Search, wire::SavedTree};
 use std::{path::PathBuf, sync::Arc};
 

@@ -1,7 +1,7 @@
 //! Trouble on purpose: latency, failures, hallucinations, answers that never come.
 
 use crate::{BestAction, EvalError, Evaluator, MoveValue, Replies, Request};
-use mavis_game::Position;
+use mavis_game::Game;
 use mavis_value::Mistake;
 use rand::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -51,13 +51,13 @@ enum Fault {
     Hallucination,
 }
 
-impl<E: Evaluator> Evaluator for Faulty<E> {
-    fn evaluate(&self, requests: Vec<Request>) -> Replies {
+impl<G: Game, E: Evaluator<G>> Evaluator<G> for Faulty<E> {
+    fn evaluate(&self, requests: Vec<Request<G>>) -> Replies<G> {
         let Faults { least_latency, most_latency, failures, hallucinations, hangs, .. } = self.faults;
         let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
         let hang = random.random_bool(hangs);
         let latency = least_latency + most_latency.saturating_sub(least_latency).mul_f64(random.random());
-        let draw = |_: &Request| {
+        let draw = |_: &Request<G>| {
             let number: f64 = random.random();
             if number < failures {
                 Fault::Failure
@@ -87,7 +87,7 @@ impl<E: Evaluator> Evaluator for Faulty<E> {
     }
 
     /// A choice has the failures and hangs of a request, without its latency.
-    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+    fn best_action(&self, state: Arc<G>, listed: Vec<MoveValue>) -> BestAction {
         let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
         let (hangs, fails) =
             (random.random_bool(self.faults.hangs), random.random_bool(self.faults.failures));

@@ -2,7 +2,7 @@
 
 use super::{mix, unit};
 use crate::{BestAction, Evaluation, Evaluator, MoveValue, Replies, Reply, Request, Value, Verdict};
-use mavis_game::{Game as _, Move, Outcome, Position};
+use mavis_game::{Game, Move, Outcome};
 use std::sync::Arc;
 
 /// How often a [`Mistaken`] errs: probabilities for each answer, decided by the request's key and the seed.
@@ -35,7 +35,7 @@ impl<E> Mistaken<E> {
 }
 
 impl Mistakes {
-    fn spoil(self, request: &Request, reply: Reply) -> Reply {
+    fn spoil<G: Game>(self, request: &Request<G>, reply: Reply<G>) -> Reply<G> {
         let chance = |salt: u64| unit(mix(request.key(), self.seed.wrapping_mul(8).wrapping_add(salt)));
         let Evaluation { mut state, verdict } = reply?;
         let Verdict::Moves(mut moves) = verdict else { return Ok(Evaluation { state, verdict }) };
@@ -59,8 +59,8 @@ impl Mistakes {
     }
 }
 
-impl<E: Evaluator> Evaluator for Mistaken<E> {
-    fn evaluate(&self, requests: Vec<Request>) -> Replies {
+impl<G: Game, E: Evaluator<G>> Evaluator<G> for Mistaken<E> {
+    fn evaluate(&self, requests: Vec<Request<G>>) -> Replies<G> {
         let replies = self.inner.evaluate(requests.clone());
         let mistakes = self.mistakes;
         Box::pin(async move {
@@ -69,7 +69,7 @@ impl<E: Evaluator> Evaluator for Mistaken<E> {
         })
     }
 
-    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+    fn best_action(&self, state: Arc<G>, listed: Vec<MoveValue>) -> BestAction {
         self.inner.best_action(state, listed)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{by_rules, mix, unit};
 use crate::{BestAction, Evaluator, MoveValue, Replies, Request, Value, ready};
-use mavis_game::{Game as _, Position};
+use mavis_game::Game;
 use mavis_value::{Distribution, N_BUCKETS};
 use std::sync::Arc;
 
@@ -30,14 +30,14 @@ impl Scripted {
     }
 }
 
-impl Evaluator for Scripted {
-    fn evaluate(&self, requests: Vec<Request>) -> Replies {
-        let answer = |request| by_rules(request, |state, mv| self.value(state.key(), mv.0));
+impl<G: Game> Evaluator<G> for Scripted {
+    fn evaluate(&self, requests: Vec<Request<G>>) -> Replies<G> {
+        let answer = |request| by_rules(request, |state: &G, mv| self.value(state.key(), mv.0));
         ready(requests.iter().map(answer).collect())
     }
 
     /// A choice that has nothing to do with the values, so that tests can tell the two apart.
-    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+    fn best_action(&self, state: Arc<G>, listed: Vec<MoveValue>) -> BestAction {
         let draw = |entry: &&MoveValue| mix(state.key() ^ u64::from(entry.mv.0), self.seed.wrapping_add(3));
         let chosen = listed.iter().max_by_key(draw).map(|entry| entry.mv);
         Box::pin(std::future::ready(Ok(chosen)))

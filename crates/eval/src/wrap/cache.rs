@@ -1,7 +1,7 @@
 //! A bounded cache of answers.
 
 use crate::{BestAction, Evaluation, Evaluator, MoveValue, OneReply, Replies, Reply, Request, Verdict};
-use mavis_game::{Game as _, Position};
+use mavis_game::{Game, Position};
 use std::{
     collections::HashMap,
     sync::{
@@ -17,9 +17,9 @@ use std::{
 /// hallucinations are not. The cache holds between `capacity / 2` and `capacity` answers: it fills one half, then forgets
 /// the older half.
 #[derive(Clone, Debug)]
-pub struct Cache<E> {
+pub struct Cache<E, G = Position> {
     inner: E,
-    store: Arc<Store>,
+    store: Arc<Store<G>>,
 }
 
 /// How a cache has done.
@@ -34,26 +34,26 @@ pub struct CacheCounts {
 }
 
 #[derive(Debug)]
-struct Store {
-    halves: Mutex<Halves>,
+struct Store<G> {
+    halves: Mutex<Halves<G>>,
     half_capacity: usize,
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
-type Map = HashMap<String, Arc<Evaluation>>;
+type Map<G> = HashMap<String, Arc<Evaluation<G>>>;
 
-#[derive(Debug, Default)]
-struct Halves {
-    young: Map,
-    old: Map,
+#[derive(Debug)]
+struct Halves<G> {
+    young: Map<G>,
+    old: Map<G>,
 }
 
-impl<E> Cache<E> {
+impl<E, G: Game> Cache<E, G> {
     /// Remembers up to `capacity` answers of `inner`.
     pub fn new(inner: E, capacity: usize) -> Self {
         let store = Store {
-            halves: Mutex::default(),
+            halves: Mutex::new(Halves { young: Map::new(), old: Map::new() }),
             half_capacity: (capacity / 2).max(1),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
@@ -73,12 +73,12 @@ impl<E> Cache<E> {
     }
 }
 
-impl Store {
-    fn lock(&self) -> MutexGuard<'_, Halves> {
+impl<G: Game> Store<G> {
+    fn lock(&self) -> MutexGuard<'_, Halves<G>> {
         self.halves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(&self, key: &str) -> Option<Arc<Evaluation>> {
+    fn find(&self, key: &str) -> Option<Arc<Evaluation<G>>> {
         let mut halves = self.lock();
         if let Some(known) = halves.young.get(key) {
             return Some(known.clone());
@@ -90,7 +90,7 @@ impl Store {
     }
 
     /// Keeps a list of moves.
-    fn remember(&self, key: String, reply: &Reply) {
+    fn remember(&self, key: String, reply: &Reply<G>) {
         let Ok(evaluation @ Evaluation { verdict: Verdict::Moves(_), .. }) = reply else { return };
         let known = Arc::new(evaluation.clone());
         let mut halves = self.lock();
@@ -101,7 +101,7 @@ impl Store {
     }
 
     /// A remembered answer, with the asked state (and its history) in place of the remembered one.
-    fn answer(&self, key: &str, request: &Request) -> Option<Evaluation> {
+    fn answer(&self, key: &str, request: &Request<G>) -> Option<Evaluation<G>> {
         let mut evaluation = Evaluation::clone(&*self.find(key)?);
         if let Request::State(state) = request {
             evaluation.state = state.clone();
@@ -111,15 +111,15 @@ impl Store {
 }
 
 /// Everything a request says: the game, the state as text with its counters, and the move.
-fn cache_key(request: &Request) -> String {
+fn cache_key<G: Game>(request: &Request<G>) -> String {
     match request {
         Request::State(state) => format!("{} {state}", state.rules()),
         Request::Child { parent, mv } => format!("{} {parent} +{}", parent.rules(), mv.0),
     }
 }
 
-impl<E: Evaluator> Evaluator for Cache<E> {
-    fn evaluate(&self, requests: Vec<Request>) -> Replies {
+impl<G: Game, E: Evaluator<G>> Evaluator<G> for Cache<E, G> {
+    fn evaluate(&self, requests: Vec<Request<G>>) -> Replies<G> {
         let replies = self.evaluate_each(requests);
         Box::pin(async move {
             let mut all = Vec::with_capacity(replies.len());
@@ -130,17 +130,17 @@ impl<E: Evaluator> Evaluator for Cache<E> {
         })
     }
 
-    fn evaluate_each(&self, requests: Vec<Request>) -> Vec<OneReply> {
+    fn evaluate_each(&self, requests: Vec<Request<G>>) -> Vec<OneReply<G>> {
         let keys: Vec<String> = requests.iter().map(cache_key).collect();
-        let known: Vec<Option<Evaluation>> =
+        let known: Vec<Option<Evaluation<G>>> =
             keys.iter().zip(&requests).map(|(key, request)| self.store.answer(key, request)).collect();
-        let missing: Vec<Request> =
+        let missing: Vec<Request<G>> =
             requests.into_iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(it, _)| it).collect();
         self.store.hits.fetch_add((known.len() - missing.len()) as u64, Ordering::Relaxed);
         self.store.misses.fetch_add(missing.len() as u64, Ordering::Relaxed);
         let mut asked =
             if missing.is_empty() { Vec::new() } else { self.inner.evaluate_each(missing) }.into_iter();
-        let reply = |(known, key): (Option<Evaluation>, String)| -> OneReply {
+        let reply = |(known, key): (Option<Evaluation<G>>, String)| -> OneReply<G> {
             let Some(reply) = known.is_none().then(|| asked.next()).flatten() else {
                 let failed = || Err(crate::EvalError::Failed("no reply to a request".to_owned()));
                 return Box::pin(std::future::ready(known.map_or_else(failed, Ok)));
@@ -155,7 +155,7 @@ impl<E: Evaluator> Evaluator for Cache<E> {
         known.into_iter().zip(keys).map(reply).collect()
     }
 
-    fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
+    fn best_action(&self, state: Arc<G>, listed: Vec<MoveValue>) -> BestAction {
         self.inner.best_action(state, listed)
     }
 
@@ -165,7 +165,7 @@ impl<E: Evaluator> Evaluator for Cache<E> {
 }
 
 /// Whether the rules have not ended the game by history, which a key does not see.
-fn still_running(request: &Request, state: &Position) -> bool {
+fn still_running<G: Game>(request: &Request<G>, state: &G) -> bool {
     matches!(request, Request::Child { .. }) || state.outcome().is_none()
 }
 

@@ -109,7 +109,7 @@ fn distance(score: i32, plies: Option<u32>) -> Option<i32> {
 mod tests {
     use super::*;
     use crate::{Limit, RandomPlayer, Referee, Thought};
-    use mavis_game::Side;
+    use mavis_game::{Game as _, Side};
     use mavis_oracle::connect4::Connect4Solver;
 
     #[test]

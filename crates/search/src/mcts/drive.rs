@@ -15,7 +15,7 @@ use super::{
 };
 use crate::Stop;
 use mavis_eval::{EvalError, Evaluation, Evaluator, OneReply, Reply, Request};
-use mavis_game::{Move, Outcome};
+use mavis_game::{Game, Move, Outcome};
 use mavis_value::Mistake;
 use std::{
     collections::VecDeque,
@@ -29,20 +29,20 @@ use std::{
 const KNOWN_IN_A_ROW: u32 = 1000;
 
 /// One run of a search.
-pub(crate) struct Drive<'a, W> {
+pub(crate) struct Drive<'a, W: World> {
     pub(crate) simulator: &'a mut Simulator<W>,
-    pub(crate) evaluator: &'a dyn Evaluator,
+    pub(crate) evaluator: &'a dyn Evaluator<W::Root>,
     pub(crate) settings: &'a Settings,
     pub(crate) counts: Counts,
-    root: Root<'a>,
-    flights: Flights,
+    root: Root<'a, W::Root>,
+    flights: Flights<W::Root>,
     moves: Vec<(Move, f32)>,
 }
 
 /// What belongs to the root of a search beyond its tree.
-pub(crate) struct Root<'a> {
+pub(crate) struct Root<'a, G> {
     /// Where the evaluator's answer goes.
-    pub(crate) evaluation: &'a mut Option<Evaluation>,
+    pub(crate) evaluation: &'a mut Option<Evaluation<G>>,
     /// The only moves to look at; `None` means all.
     pub(crate) restriction: Option<&'a [Move]>,
     /// By when the evaluation must be there, if later than the end of the search.
@@ -54,9 +54,9 @@ pub(crate) struct Root<'a> {
 impl<'a, W: Asked> Drive<'a, W> {
     pub(crate) fn new(
         simulator: &'a mut Simulator<W>,
-        evaluator: &'a dyn Evaluator,
+        evaluator: &'a dyn Evaluator<W::Root>,
         settings: &'a Settings,
-        root: Root<'a>,
+        root: Root<'a, W::Root>,
     ) -> Self {
         let flights = Flights { queue: VecDeque::new(), order: settings.order };
         let counts = Counts { kept: simulator.n_visits(), ..Counts::default() };
@@ -167,7 +167,7 @@ impl<'a, W: Asked> Drive<'a, W> {
             return Some(stopped);
         }
         self.counts.evaluations += leaves.len() as u32;
-        let (tickets, requests): (Vec<Ticket>, Vec<Request>) = leaves.into_iter().unzip();
+        let (tickets, requests): (Vec<Ticket>, Vec<Request<W::Root>>) = leaves.into_iter().unzip();
         let began = Instant::now();
         let replies = self.evaluator.evaluate_each(requests.clone());
         for ((ticket, request), reply) in tickets.into_iter().zip(requests).zip(replies) {
@@ -179,7 +179,7 @@ impl<'a, W: Asked> Drive<'a, W> {
     }
 
     /// Goes down until the batch is full, and says why no further simulation can begin, if that is so.
-    fn descend(&mut self, stop: &Stop, leaves: &mut Vec<(Ticket, Request)>) -> Option<Stopped> {
+    fn descend(&mut self, stop: &Stop, leaves: &mut Vec<(Ticket, Request<W::Root>)>) -> Option<Stopped> {
         let mut n_known = 0;
         while self.flights.queue.len() + leaves.len() < usize::from(self.settings.batch) {
             if stop.is_due() {
@@ -226,7 +226,7 @@ impl<'a, W: Asked> Drive<'a, W> {
     }
 
     /// Takes the reply of a flight into the tree.
-    fn land(&mut self, flight: &Flight, reply: Option<Reply>) {
+    fn land(&mut self, flight: &Flight<W::Root>, reply: Option<Reply<W::Root>>) {
         let Some(reply) = reply else {
             self.counts.timed_out += 1;
             return self.simulator.give_up(flight.ticket);
@@ -252,7 +252,11 @@ impl<'a, W: Asked> Drive<'a, W> {
     }
 
     /// What a reply means: an end, or moves into the list of this run.
-    fn read(&mut self, request: &Request, reply: Reply) -> Result<(Evaluation, Option<Outcome>), EvalError> {
+    fn read(
+        &mut self,
+        request: &Request<W::Root>,
+        reply: Reply<W::Root>,
+    ) -> Result<(Evaluation<W::Root>, Option<Outcome>), EvalError> {
         let evaluation = reply?;
         let scoring = self.settings.scoring;
         let end = self.simulator.world.read(request, &evaluation, scoring, &mut self.moves)?;
@@ -303,7 +307,7 @@ pub(crate) fn report<W: World>(
 }
 
 /// The reply, or `None` after the timeout.
-async fn with_timeout(timeout: Option<Duration>, asked: OneReply) -> Option<Reply> {
+async fn with_timeout<G: Game>(timeout: Option<Duration>, asked: OneReply<G>) -> Option<Reply<G>> {
     match timeout {
         None => Some(asked.await),
         Some(timeout) => tokio::time::timeout(timeout, asked).await.ok(),
@@ -311,28 +315,28 @@ async fn with_timeout(timeout: Option<Duration>, asked: OneReply) -> Option<Repl
 }
 
 /// Evaluations under way, oldest first.
-struct Flights {
-    queue: VecDeque<Flight>,
+struct Flights<G> {
+    queue: VecDeque<Flight<G>>,
     /// Which may land before others.
     order: Order,
 }
 
-struct Flight {
+struct Flight<G> {
     ticket: Ticket,
-    request: Request,
+    request: Request<G>,
     /// When it was asked for.
     began: Instant,
-    state: State,
+    state: State<G>,
 }
 
-enum State {
-    Waiting(Pin<Box<dyn Future<Output = Option<Reply>> + Send>>),
-    Ready(Option<Reply>),
+enum State<G> {
+    Waiting(Pin<Box<dyn Future<Output = Option<Reply<G>>> + Send>>),
+    Ready(Option<Reply<G>>),
 }
 
-impl Flights {
+impl<G: Game> Flights<G> {
     /// Those that land together: all of them in the order of launch, and in the order of arrival what is back.
-    async fn landed(&mut self) -> Vec<(Flight, Option<Reply>)> {
+    async fn landed(&mut self) -> Vec<(Flight<G>, Option<Reply<G>>)> {
         poll_fn(|context| {
             let mut n_waiting = 0;
             for flight in &mut self.queue {
@@ -352,7 +356,7 @@ impl Flights {
         .await
     }
 
-    fn take_ready(&mut self) -> Vec<(Flight, Option<Reply>)> {
+    fn take_ready(&mut self) -> Vec<(Flight<G>, Option<Reply<G>>)> {
         let mut landed = Vec::with_capacity(self.queue.len());
         for mut flight in std::mem::take(&mut self.queue) {
             match std::mem::replace(&mut flight.state, State::Ready(None)) {

@@ -6,7 +6,7 @@ use super::{
     tree::NodeIdx,
     world::ByModel,
 };
-use mavis_game::{Game as _, Move, Outcome, Position, Side};
+use mavis_game::{Game, Move, Outcome, Side};
 use std::collections::HashSet;
 
 /// Every node of a tree compared with the rules.
@@ -54,7 +54,7 @@ impl RefereeReport {
     }
 }
 
-impl Simulator<ByModel> {
+impl<G: Game> Simulator<ByModel<G>> {
     /// Compares every node and every end with the rules.
     pub(crate) fn referee(&self) -> RefereeReport {
         let mut report = RefereeReport::default();
@@ -62,7 +62,7 @@ impl Simulator<ByModel> {
             return report;
         }
         // Positions are replayed along the tree; `None` behind an illegal move.
-        let mut stack = vec![(NodeIdx::ROOT, Some(Position::clone(&self.world.root)))];
+        let mut stack = vec![(NodeIdx::ROOT, Some(G::clone(&self.world.root)))];
         while let Some((node, position)) = stack.pop() {
             if let Some(position) = &position {
                 self.compare(node, position, &mut report);
@@ -82,7 +82,7 @@ impl Simulator<ByModel> {
         report
     }
 
-    fn compare(&self, node: NodeIdx, position: &Position, report: &mut RefereeReport) {
+    fn compare(&self, node: NodeIdx, position: &G, report: &mut RefereeReport) {
         report.nodes += 1;
         report.wrong_states += u32::from(*self.world.states[node.0 as usize] != *position);
         if position.outcome().is_some() {
@@ -105,7 +105,7 @@ impl Simulator<ByModel> {
     }
 }
 
-fn played(before: &Position, mv: Move) -> Option<Position> {
+fn played<G: Game>(before: &G, mv: Move) -> Option<G> {
     let mut after = before.clone();
     after.play(mv).ok()?;
     Some(after)

@@ -11,16 +11,16 @@ use super::{
 };
 use crate::Stop;
 use mavis_eval::{Evaluation, Evaluator, WorldModel};
-use mavis_game::{Game as _, IllegalMove, Move, Position};
+use mavis_game::{Game, IllegalMove, Move, Position};
 use std::{sync::Arc, time::Instant};
 
 /// MCTS over an evaluator: a position, a tree, and what is known of both.
-pub struct Search {
-    evaluator: Arc<dyn Evaluator>,
+pub struct Search<G: Game = Position> {
+    evaluator: Arc<dyn Evaluator<G>>,
     settings: Settings,
-    position: Position,
-    grower: Grower,
-    root_evaluation: Option<Evaluation>,
+    position: G,
+    grower: Grower<G>,
+    root_evaluation: Option<Evaluation<G>>,
     /// The only root moves to look at; `None` means all.
     restriction: Option<Vec<Move>>,
     /// Set once the position has moved on, so that the kept root gets noise of its own.
@@ -32,9 +32,9 @@ pub struct Search {
 }
 
 /// The tree and where its knowledge of the world comes from.
-enum Grower {
-    Rules(Simulator<ByRules<Position>>),
-    Model(Simulator<ByModel>),
+enum Grower<G> {
+    Rules(Simulator<ByRules<G>>),
+    Model(Simulator<ByModel<G>>),
 }
 
 /// Why a search cannot be run where it stands.
@@ -45,10 +45,10 @@ pub enum SearchError {
     Runtime(String),
 }
 
-impl Search {
+impl<G: Game> Search<G> {
     /// A search of a position; nothing is asked yet.
     #[must_use]
-    pub fn new(position: Position, evaluator: Arc<dyn Evaluator>, settings: Settings) -> Self {
+    pub fn new(position: G, evaluator: Arc<dyn Evaluator<G>>, settings: Settings) -> Self {
         let grower = Grower::new(&position, &settings);
         Self {
             evaluator,
@@ -71,7 +71,7 @@ impl Search {
 
     /// The position at the root.
     #[must_use]
-    pub fn position(&self) -> &Position {
+    pub fn position(&self) -> &G {
         &self.position
     }
 
@@ -111,7 +111,7 @@ impl Search {
 
     /// What the evaluator said of the root, with distributions where it has them.
     #[must_use]
-    pub fn root_evaluation(&self) -> Option<&Evaluation> {
+    pub fn root_evaluation(&self) -> Option<&Evaluation<G>> {
         self.root_evaluation.as_ref()
     }
 
@@ -186,7 +186,7 @@ impl Search {
     }
 
     /// Goes to another position; the tree is kept if the position lies at most two plies below the root.
-    pub fn set_position(&mut self, position: Position) {
+    pub fn set_position(&mut self, position: G) {
         match self.moves_to(&position) {
             Some(moves) => {
                 for mv in moves {
@@ -208,12 +208,12 @@ impl Search {
     }
 
     /// The moves that lead from the root to a position, two at most.
-    fn moves_to(&self, position: &Position) -> Option<Vec<Move>> {
+    fn moves_to(&self, position: &G) -> Option<Vec<Move>> {
         if self.position.rules() != position.rules() {
             return None;
         }
         let n_plies = position.ply().checked_sub(self.position.ply())?;
-        let after = |before: &Position, mv: Move| {
+        let after = |before: &G, mv: Move| {
             let mut after = before.clone();
             after.play_unchecked(mv);
             after
@@ -247,7 +247,7 @@ impl Search {
     }
 
     /// Puts a loaded tree in place; `states` where the evaluator is the world model.
-    pub(crate) fn put_tree(&mut self, tree: Tree, states: Vec<Arc<Position>>) {
+    pub(crate) fn put_tree(&mut self, tree: Tree, states: Vec<Arc<G>>) {
         match &mut self.grower {
             Grower::Rules(simulator) => simulator.tree = tree,
             Grower::Model(simulator) => {
@@ -258,7 +258,7 @@ impl Search {
     }
 
     /// The state of a node as the evaluator told it, where it is the world model.
-    pub(crate) fn model_state(&self, node: NodeIdx) -> Option<&Position> {
+    pub(crate) fn model_state(&self, node: NodeIdx) -> Option<&G> {
         match &self.grower {
             Grower::Rules(_) => None,
             Grower::Model(simulator) => simulator.world.states.get(node.0 as usize).map(|state| &**state),
@@ -270,8 +270,8 @@ impl Search {
     }
 }
 
-impl Grower {
-    fn new(position: &Position, settings: &Settings) -> Self {
+impl<G: Game> Grower<G> {
+    fn new(position: &G, settings: &Settings) -> Self {
         match settings.world {
             WorldModel::Rules => Self::Rules(Simulator::new(ByRules { root: position.clone() }, settings)),
             WorldModel::Model => {
@@ -302,7 +302,7 @@ impl Grower {
         }
     }
 
-    fn set_root(&mut self, position: &Position) {
+    fn set_root(&mut self, position: &G) {
         match self {
             Self::Rules(simulator) => simulator.world.root = position.clone(),
             Self::Model(simulator) => simulator.world.root = Arc::new(position.clone()),
@@ -310,7 +310,7 @@ impl Grower {
     }
 
     /// Moves the root; `false` if there is no tree below the move.
-    fn advance(&mut self, mv: Move, position: &Position) -> bool {
+    fn advance(&mut self, mv: Move, position: &G) -> bool {
         let Some((tree, origin)) = self.tree().below(mv) else { return false };
         match self {
             Self::Rules(simulator) => {

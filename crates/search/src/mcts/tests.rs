@@ -238,7 +238,8 @@ fn an_end_by_the_word_of_the_model_is_a_value_and_no_proof() {
     assert!(search.referee().unwrap().false_ends > 0);
     // It comes back from disk as what it is.
     let saved = search.snapshot();
-    let restored = Search::restore(&saved, Arc::new(Scripted::new(4)), search.settings().clone()).unwrap();
+    let restored: Search =
+        Search::restore(&saved, Arc::new(Scripted::new(4)), search.settings().clone()).unwrap();
     assert_eq!(restored.snapshot().nodes, saved.nodes);
     assert!(saved.nodes[0].moves[0].ended.is_some() && saved.nodes[0].moves[0].proof.is_none());
 }

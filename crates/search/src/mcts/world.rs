@@ -2,7 +2,7 @@
 
 use super::tree::NodeIdx;
 use mavis_eval::{EvalError, Evaluation, Request, Verdict};
-use mavis_game::{Game, Move, Moves, Outcome, Position, Side};
+use mavis_game::{Game, Move, Moves, Outcome, Side};
 use mavis_value::{Mistake, Scoring};
 use std::sync::Arc;
 
@@ -40,22 +40,22 @@ pub(crate) trait World {
 /// A world that an asynchronous search can ask about.
 pub(crate) trait Asked: World {
     /// The question at a leaf.
-    fn request(&self, cursor: Self::Cursor) -> Request;
+    fn request(&self, cursor: Self::Cursor) -> Request<Self::Root>;
 
     /// The question at the root.
-    fn root_request(&self) -> Request;
+    fn root_request(&self) -> Request<Self::Root>;
 
     /// What the answer means: an end, or moves with win probabilities into `moves`.
     fn read(
         &self,
-        request: &Request,
-        evaluation: &Evaluation,
+        request: &Request<Self::Root>,
+        evaluation: &Evaluation<Self::Root>,
         scoring: Scoring,
         moves: &mut Vec<(Move, f32)>,
     ) -> Result<Option<Outcome>, EvalError>;
 
     /// Keeps what the answer says of the state of a new node.
-    fn keep(&mut self, node: NodeIdx, evaluation: &Evaluation);
+    fn keep(&mut self, node: NodeIdx, evaluation: &Evaluation<Self::Root>);
 }
 
 /// The rules of a game.
@@ -86,12 +86,12 @@ impl<G: Game> World for ByRules<G> {
     }
 }
 
-impl Asked for ByRules<Position> {
-    fn request(&self, cursor: Position) -> Request {
+impl<G: Game> Asked for ByRules<G> {
+    fn request(&self, cursor: G) -> Request<G> {
         Request::state(cursor)
     }
 
-    fn root_request(&self) -> Request {
+    fn root_request(&self) -> Request<G> {
         Request::state(self.root.clone())
     }
 
@@ -99,8 +99,8 @@ impl Asked for ByRules<Position> {
     /// moves that are not legal are passed over.
     fn read(
         &self,
-        request: &Request,
-        evaluation: &Evaluation,
+        request: &Request<G>,
+        evaluation: &Evaluation<G>,
         scoring: Scoring,
         moves: &mut Vec<(Move, f32)>,
     ) -> Result<Option<Outcome>, EvalError> {
@@ -137,7 +137,7 @@ impl Asked for ByRules<Position> {
         Ok(None)
     }
 
-    fn keep(&mut self, _: NodeIdx, _: &Evaluation) {}
+    fn keep(&mut self, _: NodeIdx, _: &Evaluation<G>) {}
 }
 
 /// A win probability within its bounds; what is no number tells nothing.
@@ -147,19 +147,19 @@ fn sane(probability: f32) -> f32 {
 
 /// The evaluator's own answers.
 #[derive(Clone, Debug)]
-pub(crate) struct ByModel {
+pub(crate) struct ByModel<G> {
     /// The real position at the root, the last thing the rules are asked about.
-    pub(crate) root: Arc<Position>,
+    pub(crate) root: Arc<G>,
     /// The state of every node, as the evaluator told it.
-    pub(crate) states: Vec<Arc<Position>>,
+    pub(crate) states: Vec<Arc<G>>,
 }
 
-impl World for ByModel {
+impl<G: Game> World for ByModel<G> {
     /// The node and the move that were last taken.
     type Cursor = (NodeIdx, Move);
-    type Root = Position;
+    type Root = G;
 
-    fn root(&self) -> &Position {
+    fn root(&self) -> &G {
         &self.root
     }
 
@@ -176,22 +176,22 @@ impl World for ByModel {
     }
 }
 
-impl Asked for ByModel {
-    fn request(&self, (node, mv): Self::Cursor) -> Request {
+impl<G: Game> Asked for ByModel<G> {
+    fn request(&self, (node, mv): Self::Cursor) -> Request<G> {
         match self.states.get(node.0 as usize) {
             Some(state) => Request::Child { parent: state.clone(), mv },
             None => self.root_request(),
         }
     }
 
-    fn root_request(&self) -> Request {
+    fn root_request(&self) -> Request<G> {
         Request::State(self.root.clone())
     }
 
     fn read(
         &self,
-        _: &Request,
-        evaluation: &Evaluation,
+        _: &Request<G>,
+        evaluation: &Evaluation<G>,
         scoring: Scoring,
         moves: &mut Vec<(Move, f32)>,
     ) -> Result<Option<Outcome>, EvalError> {
@@ -213,7 +213,7 @@ impl Asked for ByModel {
         Ok(None)
     }
 
-    fn keep(&mut self, node: NodeIdx, evaluation: &Evaluation) {
+    fn keep(&mut self, node: NodeIdx, evaluation: &Evaluation<G>) {
         debug_assert_eq!(self.states.len(), node.0 as usize, "nodes are added one by one");
         self.states.push(evaluation.state.clone());
     }

@@ -7,23 +7,25 @@ use crate::mcts::{
     tree::{Link, Node, NodeIdx, Stat, Tree},
 };
 use mavis_eval::{Evaluator, WorldModel};
-use mavis_game::{Game as _, Move, Position, Rules};
+use mavis_game::{FromRules, Game, Move};
 use std::sync::Arc;
 
-impl Search {
+impl<G: FromRules> Search<G> {
     /// A search whose tree is the saved one. The settings come from the caller; history before the root is lost.
     ///
     /// # Errors
     /// When the root is no position of its game, or the evaluator is to be the world model and a state is missing.
     pub fn restore(
         saved: &SavedTree,
-        evaluator: Arc<dyn Evaluator>,
+        evaluator: Arc<dyn Evaluator<G>>,
         settings: Settings,
     ) -> Result<Self, TreeError> {
         let root = |error: String| TreeError::Root(error);
-        let rules: Rules =
-            saved.game.parse().map_err(|error: mavis_game::UnknownRules| root(error.to_string()))?;
-        let parse = |text: &str| Position::parse(rules, text);
+        let rules: G::Rules = match saved.game.parse() {
+            Ok(rules) => rules,
+            Err(error) => return Err(root(error.to_string())),
+        };
+        let parse = |text: &str| G::parse(rules.clone(), text);
         let position = parse(&saved.position).map_err(|error| root(error.to_string()))?;
         if position.outcome().is_some() && !saved.nodes.is_empty() {
             return Err(root("the game is over there".to_owned()));
@@ -46,8 +48,8 @@ impl Search {
 }
 
 /// A search by the rules plays the moves of its tree without looking: they must be legal.
-fn check_moves(saved: &SavedTree, root: &Position) -> Result<(), TreeError> {
-    let mut positions: Vec<Option<Position>> = vec![None; saved.nodes.len()];
+fn check_moves<G: Game>(saved: &SavedTree, root: &G) -> Result<(), TreeError> {
+    let mut positions: Vec<Option<G>> = vec![None; saved.nodes.len()];
     if let Some(first) = positions.first_mut() {
         *first = Some(root.clone());
     }

@@ -6,9 +6,9 @@ use crate::mcts::{
     proof::Fate,
     tree::{EdgeIdx, NodeIdx, Tree},
 };
-use mavis_game::{Game as _, Move, Position};
+use mavis_game::{Game, Move};
 
-impl Search {
+impl<G: Game> Search<G> {
     /// The tree as it stands; no nodes before the first run.
     #[must_use]
     pub fn snapshot(&self) -> SavedTree {
@@ -45,13 +45,13 @@ impl Search {
     }
 }
 
-fn played(before: &Position, mv: Move) -> Option<Position> {
+fn played<G: Game>(before: &G, mv: Move) -> Option<G> {
     let mut after = before.clone();
     after.play(mv).ok()?;
     Some(after)
 }
 
-fn saved_move(tree: &Tree, edge: EdgeIdx, position: Option<&Position>) -> SavedMove {
+fn saved_move<G: Game>(tree: &Tree, edge: EdgeIdx, position: Option<&G>) -> SavedMove {
     let (link, stat) = (tree.link(edge), tree.stat(edge));
     let (proof, plies) = match link.fate {
         Fate::Proven(proof, plies) => (saved_proof(proof), Some(plies)),

@@ -3,7 +3,7 @@
 use super::super::usage::Usage;
 use crate::bundled;
 use crate::input::{BadInput, OrBadInput};
-use mavis_game::{Position, Rules};
+use mavis_game::{Game as _, Position, Rules};
 use mavis_league::wire::{LeagueConfig, LeagueStore, PlayerConfig, StoredGame};
 use mavis_league::{RunOptions, run};
 use mavis_model::{decode::MavDecoder, measure::evaluations_per_second};
