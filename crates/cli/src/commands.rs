@@ -8,6 +8,7 @@ mod eval;
 mod gtp;
 mod lang;
 mod league;
+mod mcp;
 mod model;
 mod mpc;
 mod perft;
@@ -34,6 +35,7 @@ pub(crate) enum Command {
     Perft(perft::Perft),
     Show(show::Show),
     Serve(serve::Serve),
+    Mcp(mcp::Mcp),
     Players(players::Players),
     Play(play::Play),
     Solve(solve::Solve),
@@ -65,6 +67,7 @@ impl Command {
             Self::Perft(command) => command.run(),
             Self::Show(command) => command.run(),
             Self::Serve(command) => command.run(),
+            Self::Mcp(command) => command.run(),
             Self::Players(command) => command.run(),
             Self::Completions(command) => command.run(),
             Self::Manual(command) => command.run(),

@@ -1,28 +1,16 @@
 //! The page's server as a program.
 #![allow(clippy::unwrap_used, reason = "a panic is the failure a test wants to show")]
 
+#[path = "support/server.rs"]
+mod server;
+
+use mavis_testkit::Program;
+use server::Server;
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpStream,
-    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
 };
-
-/// Ends with the test, whatever becomes of it.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn mavis(arguments: &[&str]) -> Running {
-    let program = env!("CARGO_BIN_EXE_mavis");
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    Running(command.spawn().unwrap())
-}
 
 fn get(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
@@ -34,27 +22,104 @@ fn get(address: &str, path: &str) -> String {
 
 #[test]
 fn serve_prints_its_address_and_answers_there() {
-    let mut running = mavis(&["serve", "--port", "0"]);
-    let mut line = String::new();
-    BufReader::new(running.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let address = line.trim().strip_prefix("Mavis is at http://").unwrap().trim_end_matches('/').to_owned();
-    assert!(get(&address, "/").contains("<title>Mavis</title>"));
-    let info = get(&address, "/api/info");
+    let server = Server::start(&[]);
+    assert!(get(&server.address, "/").contains("<title>Mavis</title>"));
+    let info = get(&server.address, "/api/info");
     assert!(info.starts_with("HTTP/1.1 200") && info.contains("Togyz Kumalak"), "{info}");
 }
 
 #[test]
 fn serve_refuses_bad_arguments_in_one_line() {
-    for (arguments, expected) in [
-        (&["serve", "--allow", "uco:stockfish"][..], "unknown player 'uco'"),
-        (&["serve", "--max-seconds", "0"][..], "above 0"),
-        (&["serve", "--token", "a b"][..], "letters and digits"),
-    ] {
-        let output = Command::new(env!("CARGO_BIN_EXE_mavis")).args(arguments).output().unwrap();
-        let text = String::from_utf8_lossy(&output.stderr);
-        assert!(
-            output.status.code() == Some(2) && text.contains(expected) && text.lines().count() == 1,
-            "{text}"
-        );
+    let mavis = Program::new(env!("CARGO_BIN_EXE_mavis"));
+    mavis.check_bad("serve --allow uco:stockfish", "unknown player 'uco'");
+    mavis.check_bad("serve --max-seconds 0", "above 0");
+    mavis.check_bad("serve --token 'a b'", "letters and digits");
+}
+
+/// The model over HTTP is the model in the program: the same choice with the same value.
+#[test]
+fn the_openai_player_plays_through_the_server() {
+    let server = Server::start(&[]);
+    let mavis = Program::new(env!("CARGO_BIN_EXE_mavis"));
+    for place in ["--game connect4 --moves 4 4 3", "--game chess --moves e4 e5", "--game othello --moves d3"]
+    {
+        let ask = |player: &str| -> serde_json::Value {
+            let json = mavis.stdout(&format!("analyze {place} --player {player} --json"));
+            serde_json::from_str(&json).unwrap()
+        };
+        let (remote, own) = (ask(&format!("openai:http://{}", server.address)), ask("mav"));
+        assert_eq!(remote["best"], own["best"], "{place}: {remote}");
+        let value = |analysis: &serde_json::Value| analysis["value"].as_f64().unwrap();
+        assert!((value(&remote) - value(&own)).abs() < 0.02, "{place}: {} {}", value(&remote), value(&own));
     }
+    let quiet =
+        format!("play --game connect4 --first openai:http://{} --second random --quiet", server.address);
+    assert!(mavis.stdout(&quiet).contains("moves: "));
+}
+
+const CONNECTIONS: usize = 64;
+
+/// What a server process holds in memory, in MiB.
+fn resident(id: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
+}
+
+/// One request on a connection that stays open.
+fn post(stream: &mut BufReader<TcpStream>, path: &str, body: &str) -> (u16, String) {
+    let length = body.len();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+    );
+    stream.get_mut().write_all(format!("{head}{body}").as_bytes()).unwrap();
+    let (mut line, mut status, mut length) = (String::new(), 0, 0);
+    loop {
+        line.clear();
+        stream.read_line(&mut line).unwrap();
+        let lower = line.to_ascii_lowercase();
+        if let Some(code) = lower.strip_prefix("http/1.1 ") {
+            status = code.split(' ').next().unwrap().trim().parse().unwrap();
+        } else if let Some(value) = lower.strip_prefix("content-length: ") {
+            length = value.trim().parse().unwrap();
+        } else if line == "\r\n" {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).unwrap();
+    (status, String::from_utf8(body).unwrap())
+}
+
+#[test]
+#[ignore = "takes half a minute and the whole machine"]
+fn sixty_four_connections_on_cached_positions_for_twenty_seconds() {
+    let server = Server::start(&["--max-searches", "64"]);
+    let work = |seconds: u64| -> usize {
+        let end = Instant::now() + Duration::from_secs(seconds);
+        let address = &server.address;
+        std::thread::scope(|scope| {
+            let client = |number: usize| {
+                move || {
+                    let mut stream = BufReader::new(TcpStream::connect(address).unwrap());
+                    let game = ["connect4", "hex:size=7", "othello", "togyz"][number % 4];
+                    let body = format!(r#"{{"place": {{"game": "{game}"}}, "player": "mav"}}"#);
+                    let mut n_answers = 0;
+                    while Instant::now() < end {
+                        let (status, text) = post(&mut stream, "/api/analyze", &body);
+                        assert_eq!(status, 200, "{text}");
+                        n_answers += 1;
+                    }
+                    n_answers
+                }
+            };
+            let threads: Vec<_> = (0..CONNECTIONS).map(|number| scope.spawn(client(number))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        })
+    };
+    work(5);
+    let before = resident(server.child.id());
+    let n_answers = work(20);
+    let after = resident(server.child.id());
+    assert!(after <= before + before / 10 + 8, "{before} MiB before, {after} MiB after {n_answers} answers");
 }

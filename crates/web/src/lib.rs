@@ -8,6 +8,7 @@
 //!   `routes/search.rs`: a tree while it grows, as server-sent events; `routes/completions.rs`: the embedded model in
 //!   OpenAI's form; `routes/studies.rs`: leagues and training runs on disk; `openapi.rs` describes them all.
 //! - `guard.rs`: Host, Origin and token; `limits.rs`: bodies, time and searches; `policy.rs`: the players a client may name.
+//! - `mcp.rs`: the same thoughts as tools of the Model Context Protocol, over standard input and output.
 //! - `page/`: the page itself, plain ES modules, embedded in the binary.
 //!
 //! Players run on threads of their own; a request that is dropped cancels its search.
@@ -25,6 +26,7 @@ mod connections;
 mod error;
 mod guard;
 mod limits;
+mod mcp;
 mod openapi;
 mod place;
 mod policy;
@@ -39,6 +41,7 @@ mod writer;
 pub use connections::{run, serve};
 pub use error::ApiError;
 pub use limits::Limits;
+pub use mcp::run_tools;
 pub use openapi::document as openapi_document;
 pub use policy::Policy;
 

@@ -8,7 +8,7 @@ use crate::{
 };
 use anyhow::Context as _;
 use clap::Args;
-use mavis_play::PlayerSpec;
+use mavis_play::{PlayerSpec, Registry};
 use mavis_web::{Limits, Policy, Settings};
 use rand::{TryRngCore as _, rngs::OsRng};
 use std::{
@@ -55,12 +55,7 @@ pub(crate) struct Serve {
 impl Serve {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let registry = registry::players();
-        let mut allowed = Vec::new();
-        for line in &self.allow {
-            let spec: PlayerSpec = line.parse().or_bad_input()?;
-            registry.check(&spec).or_bad_input()?;
-            allowed.push(spec);
-        }
+        let allowed = allowed_players(&registry, &self.allow)?;
         let limits = Limits {
             thinking: move_time(Some(self.max_seconds))?.unwrap_or(Limits::default().thinking),
             per_client: self.max_searches,
@@ -109,6 +104,16 @@ impl Serve {
             max_searches: Limits::default().per_client,
         }
     }
+}
+
+/// The players of `--allow`.
+pub(super) fn allowed_players(registry: &Registry, lines: &[String]) -> Result<Vec<PlayerSpec>, BadInput> {
+    let read = |line: &String| {
+        let spec: PlayerSpec = line.parse().or_bad_input()?;
+        registry.check(&spec).or_bad_input()?;
+        Ok(spec)
+    };
+    lines.iter().map(read).collect()
 }
 
 fn listen(address: IpAddr, port: Option<u16>) -> anyhow::Result<TcpListener> {

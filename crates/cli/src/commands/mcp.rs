@@ -1,0 +1,40 @@
+//! `mavis mcp`: tools for other programs' language models.
+
+use super::serve::allowed_players;
+use crate::{bundled, input::BadInput, input::move_time, registry};
+use anyhow::Context as _;
+use clap::Args;
+use mavis_web::{Limits, Policy, Settings};
+
+/// Serves tools for language models over the Model Context Protocol on stdin and stdout.
+///
+/// The tools are legal_moves, play_move, best_move, analyze, solve and compare_moves. A client (an editor, an assistant)
+/// starts it as the command `mavis` with the argument `mcp`. Example: mavis mcp --allow uci:stockfish
+#[derive(Args)]
+pub(crate) struct Mcp {
+    /// A player that the client may name although it starts a program, reads a file or calls a server; may be repeated
+    #[arg(long, value_name = "PLAYER")]
+    allow: Vec<String>,
+    /// The most seconds a player may think about one call
+    #[arg(long, default_value_t = 60.0)]
+    max_seconds: f64,
+}
+
+impl Mcp {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let registry = registry::players();
+        let allowed = allowed_players(&registry, &self.allow)?;
+        let thinking = move_time(Some(self.max_seconds))?.filter(|time| !time.is_zero());
+        let thinking = thinking.ok_or_else(|| BadInput::new("--max-seconds must be above 0"))?;
+        let settings = Settings {
+            registry,
+            model: bundled::model,
+            policy: Policy::new(allowed),
+            limits: Limits { thinking, ..Limits::default() },
+            hosts: Vec::new(),
+            folders: Vec::new(),
+            token: None,
+        };
+        mavis_web::run_tools(settings).context("the tool server stopped")
+    }
+}
