@@ -1,6 +1,5 @@
 //! Other programs read our tables and play with our engine: DuckDB and python-chess from PyPI.
 
-#![cfg(feature = "peers")]
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::path::Path;
@@ -28,7 +27,8 @@ duckdb.sql(\"copy (select * from 'annotated/*.parquet' where len(moves) > 0 orde
 ";
 
 #[test]
-fn duckdb_counts_what_we_count_and_writes_what_we_read() {
+#[ignore = "installs other programs from PyPI"]
+fn peers_duckdb_counts_what_we_count_and_writes_what_we_read() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let mavis =
@@ -71,7 +71,8 @@ fn games_by_python_chess(player: &str, n_games: usize) -> serde_json::Value {
 }
 
 #[test]
-fn python_chess_plays_twenty_games_without_an_error() {
+#[ignore = "installs other programs from PyPI"]
+fn peers_python_chess_plays_twenty_games_without_an_error() {
     let report = games_by_python_chess("scripted-mcts", 20);
     assert_eq!(report["games"], 20, "{report}");
     assert_eq!(report["errors"], serde_json::json!([]), "{report}");

@@ -1,6 +1,5 @@
 //! The official clients from PyPI talk to our servers: `mcp` to the tool server, `openai` to the model.
 
-#![cfg(feature = "peers")]
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 #[path = "support/server.rs"]
@@ -19,7 +18,8 @@ fn report(package: &str, script: &str, arguments: &[&str]) -> Value {
 }
 
 #[test]
-fn the_mcp_package_lists_tools_and_analyzes() {
+#[ignore = "installs other programs from PyPI"]
+fn peers_the_mcp_package_lists_tools_and_analyzes() {
     let report = report("mcp", "mcp_tools.py", &[env!("CARGO_BIN_EXE_mavis")]);
     assert_eq!(report["server"], "mavis");
     let names = ["analyze", "best_move", "compare_moves", "legal_moves", "play_move", "solve"];
@@ -31,7 +31,8 @@ fn the_mcp_package_lists_tools_and_analyzes() {
 }
 
 #[test]
-fn the_openai_package_completes_with_log_probabilities_and_streams() {
+#[ignore = "installs other programs from PyPI"]
+fn peers_the_openai_package_completes_with_log_probabilities_and_streams() {
     let server = Server::start(&[]);
     let example = Command::new(env!("CARGO_BIN_EXE_mavis"))
         .args(["lang", "example", "--game", "connect4", "--seed", "3"])

@@ -3,7 +3,6 @@
 //! `transformers` pulls in far more, so its check is run by hand with the same script; its answer is saved in
 //! `tests/peers/transformers.txt`. To repeat it, set `MAVIS_PEERS_DIR` to a folder, run this test, install
 //! `transformers` and call `check_ids.py transformers FOLDER`.
-#![cfg(feature = "peers")]
 #![allow(clippy::unwrap_used, reason = "a test says so by failing")]
 
 mod support;
@@ -19,7 +18,8 @@ use support::{Annotated, GAMES, random, random_play};
 const TOKENIZERS: &str = "tokenizers==0.22.1";
 
 #[test]
-fn tokenizers_gives_the_same_ids() {
+#[ignore = "installs other programs from PyPI"]
+fn peers_tokenizers_gives_the_same_ids() {
     let own = tempfile::tempdir().unwrap();
     let folder = env::var_os("MAVIS_PEERS_DIR").map_or_else(|| own.path().to_owned(), Into::into);
     write_files(&folder);

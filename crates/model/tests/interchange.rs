@@ -1,7 +1,7 @@
 //! Models out to other programs and back.
 //!
-//! llama.cpp comes as the Python package `xllamacpp` and is asked by the feature `peers`. `torch` is too large for that: what `transformers` says of
-//! the same models is saved in `tests/peers/`. To remake it, set `MAVIS_PEERS_DIR` to a folder, run the tests with the feature, and call
+//! llama.cpp comes as the Python package `xllamacpp` and is asked by the tests `peers_`. `torch` is too large for that: what `transformers` says of
+//! the same models is saved in `tests/peers/`. To remake it, set `MAVIS_PEERS_DIR` to a folder, run those tests, and call
 //! `transformers_answers.py FOLDER` where `torch` and `transformers` are.
 #![allow(clippy::unwrap_used, reason = "a panic is the failure a test wants to show")]
 
@@ -185,7 +185,6 @@ fn a_gguf_file_has_a_sound_head() {
 }
 
 /// llama.cpp, with texts through its own copy of the tokenizer.
-#[cfg(feature = "peers")]
 mod peers {
     use super::*;
     use std::{env, process::Command};
@@ -193,7 +192,8 @@ mod peers {
     const XLLAMACPP: &str = "xllamacpp==2026.10.11549";
 
     #[test]
-    fn llama_cpp_gives_the_same_logits() {
+    #[ignore = "installs other programs from PyPI"]
+    fn peers_llama_cpp_gives_the_same_logits() {
         let own = tempfile::tempdir().unwrap();
         let folder = env::var_os("MAVIS_PEERS_DIR").map_or_else(|| own.path().to_owned(), Into::into);
         let prompts: Vec<_> = prompts()

@@ -1,5 +1,4 @@
 //! A real llama.cpp server with an exported model: the same values as here, and killed in the middle of a search.
-#![cfg(feature = "peers")]
 #![allow(clippy::unwrap_used, reason = "a panic in a test is the failure we want to see")]
 #![allow(dead_code, reason = "the network of the decoding tests comes with more than is used here")]
 
@@ -73,7 +72,8 @@ fn ask(evaluator: &dyn Evaluator, position: &Position) -> Vec<MoveValue> {
 }
 
 #[test]
-fn llama_cpp_serves_our_model_and_may_be_killed_in_the_middle_of_a_search() {
+#[ignore = "installs other programs from PyPI"]
+fn peers_llama_cpp_serves_our_model_and_may_be_killed_in_the_middle_of_a_search() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("model.gguf");
     export_gguf(trained::model(false), &file, Numbers::F32).unwrap();
