@@ -25,6 +25,7 @@ pub use solver::{SolverSample, solver, solver_sample};
 pub use table::{metric_columns, metric_table, metrics_json};
 
 use crate::numeric::{Estimate, mean_estimate, wilson};
+use std::ops::RangeInclusive;
 
 /// One number with its interval, over all samples and by band.
 #[derive(Clone, PartialEq, Debug)]
@@ -56,10 +57,13 @@ impl Metric {
         })
     }
 
-    /// The mean of the samples, by Student's interval; each sample is `(band value, value)`.
+    /// The mean of the samples, by Student's interval within the `range` of their values; each sample is
+    /// `(band value, value)`.
     #[must_use]
-    pub fn mean(name: &str, samples: &[(f64, f64)], bands: &Bands) -> Self {
-        Self::by(name, samples, bands, mean_estimate)
+    pub fn mean(name: &str, samples: &[(f64, f64)], bands: &Bands, range: RangeInclusive<f64>) -> Self {
+        Self::by(name, samples, bands, |values| {
+            mean_estimate(values).map(|estimate| estimate.within(range.clone()))
+        })
     }
 
     fn by<T: Copy>(

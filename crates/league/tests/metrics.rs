@@ -96,7 +96,7 @@ fn actions_are_measured_against_annotations() {
     close(value(&metrics[2]), (0.3 + 0.8) / 3.0);
     assert_eq!(
         metrics[0].bands.iter().map(|(label, m)| (label.as_str(), m.n)).collect::<Vec<_>>(),
-        [("0-10", 1), ("10-20", 2)]
+        [("0-9", 1), ("10-19", 2)]
     );
     assert_eq!(metrics[3].overall.expect("two positions").n, 2);
     assert_eq!(metrics[4].overall.expect("six moves").n, 6);
@@ -217,10 +217,10 @@ fn solver_and_seen_count_by_band() {
     assert_eq!(metrics[0].bands.len(), 8);
     assert!(metrics[0].bands[..2].iter().all(|(_, measured)| measured.estimate.value == 1.0));
     let table = metric_table(&metrics);
-    assert!(table.lines().count() == 10 && table.contains("1-6"), "{table}");
+    assert!(table.lines().count() == 10 && table.contains("1-5"), "{table}");
     let json = serde_json::to_value(metrics_json(&metrics)).expect("writes");
     assert_eq!(json[0]["n"], 40);
-    assert_eq!(json[0]["bands"][0]["band"], "1-6");
+    assert_eq!(json[0]["bands"][0]["band"], "1-5");
 }
 
 #[test]

@@ -18,9 +18,9 @@ pub fn actions(samples: &[ActionSample], bands: &Bands) -> Vec<Metric> {
     vec![
         Metric::share("action accuracy", &hits(&ActionSample::is_oracle_move), bands),
         Metric::share("co-best accuracy", &hits(&|sample| Some(sample.is_co_best())), bands),
-        Metric::mean("regret", &means(&ActionSample::regret), bands),
-        Metric::mean("value error", &means(&ActionSample::value_error), bands),
-        Metric::mean("value error by move", &by_move, bands),
-        Metric::mean("Kendall's tau-b", &means(&ActionSample::tau), bands),
+        Metric::mean("regret", &means(&ActionSample::regret), bands, 0.0..=1.0),
+        Metric::mean("value error", &means(&ActionSample::value_error), bands, 0.0..=1.0),
+        Metric::mean("value error by move", &by_move, bands, 0.0..=1.0),
+        Metric::mean("Kendall's tau-b", &means(&ActionSample::tau), bands, -1.0..=1.0),
     ]
 }

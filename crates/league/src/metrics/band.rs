@@ -62,9 +62,31 @@ impl Bands {
         (above > 0 && above < self.edges.len()).then(|| above - 1)
     }
 
-    /// `1000-1200`.
+    /// `1000-1199` where edges are whole numbers, and so are the values (ratings, plies, counts); else `[0.1, 0.2)`.
     #[must_use]
     pub fn label(&self, band: usize) -> String {
-        format!("{}-{}", self.edges[band], self.edges[band + 1])
+        let (low, high) = (self.edges[band], self.edges[band + 1]);
+        if self.edges.iter().any(|edge| edge.fract() != 0.0) {
+            format!("[{low}, {high})")
+        } else if high - low == 1.0 {
+            low.to_string()
+        } else {
+            format!("{low}-{}", high - 1.0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A value lies in the one band whose label holds it.
+    #[test]
+    fn labels_of_neighbours_do_not_overlap() {
+        let plies = Bands::every(6.0, 0.0, 24.0);
+        assert_eq!((plies.label(2), plies.label(3)), ("12-17".to_owned(), "18-23".to_owned()));
+        assert_eq!((plies.index(17.0), plies.index(18.0)), (Some(2), Some(3)));
+        assert_eq!(Bands::every(1.0, 0.0, 3.0).label(1), "1");
+        assert_eq!(Bands::between(&[0.0, 0.5, 1.0]).label(1), "[0.5, 1)");
     }
 }

@@ -42,19 +42,18 @@ pub struct ReliabilityBin {
 pub fn calibration(samples: &[(f64, f64)], n_bins: usize) -> Option<Calibrated> {
     let n_bins = n_bins.max(1);
     let errors: Vec<f64> = samples.iter().map(|(value, result)| (value - result).powi(2)).collect();
-    let brier = mean_estimate(&errors)?;
+    let brier = mean_estimate(&errors)?.within(0.0..=1.0);
     let mut bins = Vec::new();
     for k in 0..n_bins {
         let inside: Vec<&(f64, f64)> =
             samples.iter().filter(|(value, _)| place(*value, n_bins) == k).collect();
         let results: Vec<f64> = inside.iter().map(|(_, result)| *result).collect();
         let Some(actual) = mean_estimate(&results) else { continue };
-        let clamped = Estimate { value: actual.value, low: actual.low.max(0.0), high: actual.high.min(1.0) };
         bins.push(ReliabilityBin {
             low: k as f64 / n_bins as f64,
             high: (k + 1) as f64 / n_bins as f64,
             predicted: inside.iter().map(|(value, _)| *value).sum::<f64>() / inside.len() as f64,
-            actual: clamped,
+            actual: actual.within(0.0..=1.0),
             n: inside.len(),
         });
     }
@@ -76,16 +75,16 @@ pub fn reliability(samples: &[(f64, f64)], n_bins: usize) -> Vec<Metric> {
     let bands = Bands::between(&edges);
     // Bands are closed below only; a value of 1 belongs to the last one.
     let at = |value: f64| (place(value, n_bins) as f64 + 0.5) / n_bins as f64;
-    let by_bin = |name: &str, of: &dyn Fn(&(f64, f64)) -> f64| {
+    let by_bin = |name: &str, low: f64, of: &dyn Fn(&(f64, f64)) -> f64| {
         let values: Vec<(f64, f64)> = samples.iter().map(|sample| (at(sample.0), of(sample))).collect();
-        Metric::mean(name, &values, &bands)
+        Metric::mean(name, &values, &bands, low..=1.0)
     };
     vec![
         overall("expected calibration error", found.expected_error),
         overall("Brier score", found.brier),
-        by_bin("predicted value", &|sample| sample.0),
-        by_bin("actual value", &|sample| sample.1),
-        by_bin("predicted less actual", &|sample| sample.0 - sample.1),
+        by_bin("predicted value", 0.0, &|sample| sample.0),
+        by_bin("actual value", 0.0, &|sample| sample.1),
+        by_bin("predicted less actual", -1.0, &|sample| sample.0 - sample.1),
     ]
 }
 

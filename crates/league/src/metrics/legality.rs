@@ -51,7 +51,7 @@ pub fn legality(samples: &[LegalitySample], bands: &Bands) -> Vec<Metric> {
     };
     let mean = |name: &str, k: usize| {
         let values: Vec<_> = samples.iter().filter_map(|sample| Some((sample.at, sample.list?[k]))).collect();
-        Metric::mean(name, &values, bands)
+        Metric::mean(name, &values, bands, 0.0..=1.0)
     };
     vec![
         share("%best_action legal", &|sample| sample.best_legal),

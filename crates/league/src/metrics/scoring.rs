@@ -30,13 +30,13 @@ pub fn scoring(samples: &[ScoringSample], bands: &Bands) -> Vec<Metric> {
             .iter()
             .filter_map(|sample| Some((sample.mean.at, of(&sample.mean)?, of(&sample.max)?)))
             .collect();
-        let mean = |what: &str, value: &dyn Fn(&(f64, f64, f64)) -> f64| {
+        let mean = |what: &str, low: f64, value: &dyn Fn(&(f64, f64, f64)) -> f64| {
             let values: Vec<_> = rows.iter().map(|row| (row.0, value(row))).collect();
-            Metric::mean(&format!("{name}, {what}"), &values, bands)
+            Metric::mean(&format!("{name}, {what}"), &values, bands, low..=1.0)
         };
-        metrics.push(mean("mean scoring", &|row| row.1));
-        metrics.push(mean("max scoring", &|row| row.2));
-        metrics.push(mean("gain of mean scoring", &|row| sign * (row.1 - row.2)));
+        metrics.push(mean("mean scoring", 0.0, &|row| row.1));
+        metrics.push(mean("max scoring", 0.0, &|row| row.2));
+        metrics.push(mean("gain of mean scoring", -1.0, &|row| sign * (row.1 - row.2)));
     }
     metrics
 }

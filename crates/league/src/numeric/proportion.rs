@@ -1,6 +1,7 @@
 //! Values with a 95 % interval.
 
 use super::{normal_quantile, student_quantile};
+use std::ops::RangeInclusive;
 
 /// A value with the interval that covers the truth 95 times in 100.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -24,6 +25,12 @@ impl Estimate {
     #[must_use]
     pub fn margin(&self) -> f64 {
         0.5 * (self.high - self.low)
+    }
+
+    /// The same interval as far as it lies in `range`, outside of which the truth cannot be.
+    #[must_use]
+    pub fn within(self, range: RangeInclusive<f64>) -> Self {
+        Self { low: self.low.max(*range.start()), high: self.high.min(*range.end()), ..self }
     }
 
     /// Whether the interval holds `truth`.
@@ -92,5 +99,9 @@ mod tests {
         assert!((estimate.value - 3.5).abs() < 1e-12);
         assert!((estimate.margin() - 2.571 * (3.5_f64 / 6.0).sqrt()).abs() < 1e-2);
         assert!(mean_estimate(&[]).is_none());
+        let shares = mean_estimate(&[1.0, 0.0]).expect("not empty").within(0.0..=1.0);
+        assert_eq!((shares.low, shares.value, shares.high), (0.0, 0.5, 1.0));
+        let single = mean_estimate(&[0.25]).expect("not empty").within(0.0..=1.0);
+        assert_eq!((single.low, single.high), (0.0, 1.0), "one value says nothing of its spread");
     }
 }

@@ -176,7 +176,7 @@ fn share(results: &Results, player: usize, tally: &Tally) -> Option<Estimate> {
     let n_pairs = means.len() as u64;
     let value = tally.share()?;
     if spread.margin() > 0.0 && spread.margin().is_finite() {
-        return Some(Estimate { value, low: spread.low.max(0.0), high: spread.high.min(1.0) });
+        return Some(Estimate { value, ..spread.within(0.0..=1.0) });
     }
     wilson_share(value, n_pairs)
 }
