@@ -47,6 +47,8 @@ mod puzzles;
 mod selfplay;
 pub mod stats;
 pub mod table;
+mod trace_table;
+pub mod traces;
 mod unique;
 pub mod wire;
 
@@ -59,4 +61,6 @@ pub use ood::{odd_position, out_of_distribution};
 pub use puzzles::{Puzzle, PuzzleError, parse_puzzles, read_puzzles};
 pub use selfplay::{SelfplaySettings, Selfplayed, default_epsilon, selfplay};
 pub use table::{TableError, TableReader, TableWriter};
+pub use trace_table::{StoredTrace, TraceTable};
+pub use traces::{Labeler, TracePlan, TraceSettings, Traced, traces};
 pub use unique::{Kept, Split, SplitTo, sample, split, unique};

@@ -1,7 +1,7 @@
-//! What stands on disk: the rows of the three tables, version 1.
+//! What stands on disk: the rows of the four tables, version 1.
 //!
 //! Every table is one Parquet file or a folder of them. The schemas below are the contract; `docs/data.md` explains the columns.
-//! Files carry `mavis.table` and `mavis.version` in their key-value metadata, and tables of annotations also
+//! Files carry `mavis.table` and `mavis.version` in their key-value metadata, and tables of annotations and traces also
 //! `mavis.oracle`, `mavis.oracle_version` and `mavis.oracle_settings`. The same three stand in columns of every row, so that a row
 //! group, or a table that another program cut out or joined, still says where its values come from.
 //!
@@ -12,11 +12,13 @@ mod annotation;
 mod game;
 mod place;
 mod position;
+mod trace;
 
 pub use annotation::{AnnotationRow, MoveRow, MoveText, OracleName, ScoreUnit};
 pub use game::GameRow;
 pub use place::Place;
 pub use position::PositionRow;
+pub use trace::TraceRow;
 
 use crate::table::{Buffers, CellError, Cursors};
 use std::sync::Arc;
@@ -26,7 +28,7 @@ pub const VERSION: u32 = 1;
 
 /// One row of one table.
 pub trait Row: Sized + Send + 'static {
-    /// The table's name, `positions`, `annotations` or `games`.
+    /// The table's name, `positions`, `annotations`, `games` or `traces`.
     const TABLE: &'static str;
     /// The schema in Parquet's own language.
     const SCHEMA: &'static str;

@@ -51,4 +51,4 @@ pub use progress::{AnswerProgress, Step};
 pub use referee::{Legality, Metrics, Verdict, judge, referee};
 pub use request::{Request, Start};
 pub use trace::{Trace, check_trace, grow_trace, read_trace, write_trace};
-pub use vocab::{Token, Vocabulary, vocabulary};
+pub use vocab::{Token, Vocabulary, vocabulary, vocabulary_hash};

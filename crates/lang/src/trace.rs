@@ -15,13 +15,15 @@
 //! compact variant leaves out `%prev_state`, since the parent's state already stands further up.
 
 mod checker;
-mod grow;
 mod reader;
+mod spans;
+mod tree;
 mod writer;
 
 pub use checker::{Reference, check_trace};
-pub use grow::{Evaluation, grow_trace};
 pub use reader::{played_move, read_trace, read_trace_text};
+pub use spans::{TraceSpans, trace_spans};
+pub use tree::{Evaluation, SearchTree, grow_trace};
 pub use writer::{trace_example, trace_prompt, write_trace};
 
 use crate::{
@@ -60,6 +62,32 @@ impl Shape {
             Given::Previous { forms, tracked: Forms::State }
         };
         Commands { rules: self.rules, given, top: Some(self.top), best: true, next: None }
+    }
+
+    /// Tokens of a trace whose every node lists `n_listed` moves and none of whose games end: the most there can be where that is
+    /// the K of `%top_K`.
+    #[must_use]
+    pub fn n_tokens(&self, n_listed: usize) -> usize {
+        let position = Position::start(self.rules);
+        let mv = Move(0);
+        let listing = Listing::Moves(vec![(mv, Bucket::LOST); n_listed]);
+        let decision = Decision { compared: Vec::new(), selected: Some(mv), value: Bucket::LOST };
+        let mut node = Node { position, listing, best: Some(mv), children: Vec::new(), decision };
+        let n_expanded = n_listed.min(usize::from(self.breadth));
+        let mut n_nodes = 1_usize;
+        let mut n_tokens = writer::trace_frame(self);
+        for depth in 0..=self.depth {
+            if depth < self.depth {
+                node.children = vec![(mv, node.leaf()); n_expanded];
+                node.decision.compared = vec![(mv, Bucket::LOST); n_expanded];
+            } else {
+                node = node.leaf();
+            }
+            let each = writer::own_tokens(self, &node, usize::from(depth));
+            n_tokens = n_tokens.saturating_add(n_nodes.saturating_mul(each));
+            n_nodes = n_nodes.saturating_mul(n_expanded);
+        }
+        n_tokens
     }
 }
 
@@ -109,6 +137,18 @@ impl Node {
             listing: Some(self.listing.clone()),
             best: self.best,
             next: None,
+        }
+    }
+
+    /// The same without children.
+    fn leaf(&self) -> Self {
+        let decision = Decision { compared: Vec::new(), ..self.decision };
+        Self {
+            children: Vec::new(),
+            decision,
+            listing: self.listing.clone(),
+            position: self.position.clone(),
+            best: self.best,
         }
     }
 

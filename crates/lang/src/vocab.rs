@@ -68,6 +68,18 @@ pub fn vocabulary() -> &'static Vocabulary {
     &VOCABULARY
 }
 
+/// A hash of the vocabulary that checkpoints carry, so that ids are never read with another meaning: FNV-1a over all strings.
+#[must_use]
+pub fn vocabulary_hash() -> String {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for string in vocabulary().strings() {
+        for byte in string.bytes().chain([0xff]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+    format!("v{}-{hash:016x}", VERSION)
+}
+
 impl Vocabulary {
     /// The number of tokens.
     #[must_use]

@@ -6,7 +6,7 @@ mod support;
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{
     Token, Top, Trace, check_trace, grow_trace, moves, read_trace,
-    trace::{Evaluation, Shape, played_move, read_trace_text, trace_example, trace_prompt},
+    trace::{Evaluation, Node, SearchTree, Shape, played_move, read_trace_text, trace_example, trace_prompt},
     value::{bucket_of, quoted_bucket_of, quoted_token, value_token},
     vocab, vocabulary, write_trace,
 };
@@ -294,4 +294,56 @@ fn the_stop_token_is_no_part_of_a_trace() {
     let mut tokens = write_trace(&random_trace(Rules::Togyz, 1));
     tokens.push(vocab::END);
     assert_eq!(read_trace(&tokens).unwrap_err().kind, Mistake::Malformed);
+}
+
+/// Many sizes cut out of one tree: each is what it announces, and a position has the same values and children in all of them.
+#[test]
+fn one_tree_holds_the_traces_of_all_its_sizes() {
+    let sizes: Vec<(u16, u16)> = vec![(2, 3), (4, 1), (3, 2), (5, 2)];
+    for (seed, rules) in (0..).zip(GAMES) {
+        let plays = random_play(rules, 40, seed);
+        let mut tree = SearchTree::new(&plays[plays.len() / 2].0, &sizes);
+        while tree.open().next().is_some() {
+            // Few values, so that there are ties everywhere.
+            let coarse = |position: &Position| {
+                let Evaluation { moves, .. } = evaluate(position);
+                let moves = moves.into_iter().map(|(mv, value)| (mv, (value * 3.0).floor() / 3.0)).collect();
+                Evaluation { moves, best: None }
+            };
+            let evaluations: Vec<Evaluation> = tree.open().map(coarse).collect();
+            tree.grow(evaluations);
+        }
+        let trace = |breadth, depth, top| {
+            let shape = Shape { rules, breadth, depth, compact: false, top };
+            tree.trace(shape, &mut random(seed))
+        };
+        for &(breadth, depth) in &sizes {
+            for top in [Top::All, Top::Best(5)] {
+                let trace = trace(breadth, depth, top).unwrap();
+                assert_eq!(check_trace(&trace, None), Ok(()));
+                assert_eq!(read_trace(&write_trace(&trace)).as_ref(), Ok(&trace));
+            }
+        }
+        let (wide, narrow) = (trace(5, 2, Top::All).unwrap(), trace(3, 2, Top::All).unwrap());
+        let moves = |node: &Node| node.children.iter().map(|(mv, _)| *mv).take(3).collect::<Vec<Move>>();
+        assert_eq!(moves(&wide.root), moves(&narrow.root));
+        let full = wide.root.children.len() == 5;
+        assert!(!full || trace(5, 3, Top::All).is_none(), "it was not grown for this one");
+    }
+}
+
+/// The length is known before a trace is written, so that contexts which are too small are refused in time.
+#[test]
+fn the_length_of_a_shape_is_the_most_its_traces_take() {
+    for (seed, rules) in (0..).zip(GAMES) {
+        for (breadth, depth, compact) in [(2, 1, false), (3, 2, true), (2, 3, false), (4, 0, true)] {
+            let shape = Shape { rules, breadth, depth, compact, top: Top::Best(4) };
+            let start = Position::start(rules);
+            let trace = grow_trace(shape, &start, &mut evaluate, &mut random(seed));
+            let (len, most) = (write_trace(&trace).len(), shape.n_tokens(4));
+            // In Othello some nodes have fewer moves than they might list.
+            let exact = rules != Rules::Othello;
+            assert!(if exact { len == most } else { len <= most }, "{shape:?}: {len} of {most}");
+        }
+    }
 }

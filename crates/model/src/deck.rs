@@ -35,6 +35,14 @@ impl Deck {
         (!parts.is_empty()).then_some(Self { parts, seed })
     }
 
+    /// The same sets in the same order with another number of records in a batch.
+    #[must_use]
+    pub fn scaled(&self, share: f32) -> Self {
+        let quota = |part: &Part| ((part.quota as f32 * share).round() as usize).max(1);
+        let parts = self.parts.iter().map(|part| Part { quota: quota(part), ..*part }).collect();
+        Self { parts, seed: self.seed }
+    }
+
     /// Records of a batch.
     #[must_use]
     pub fn n_records(&self) -> usize {

@@ -25,6 +25,7 @@ pub mod evaluator;
 pub mod fan_out;
 mod image;
 pub mod interchange;
+mod labels;
 pub mod loader;
 mod mav;
 pub mod measure;
@@ -38,6 +39,7 @@ pub mod train;
 pub mod validation;
 
 pub use error::ModelError;
+pub use labels::ModelLabels;
 pub use mav::MavModel;
 pub use preset::Preset;
 pub use schedule::{Schedule, Shape};

@@ -1,9 +1,7 @@
 //! A trained MAV model as a file.
 
-use crate::{
-    ModelError,
-    train::{Card, vocabulary_hash},
-};
+use crate::{ModelError, train::Card};
+use mavis_lang::vocabulary_hash;
 use mavis_net::{Decoder, Device, NetError, Precision, SmallCheckpoint, TransformerConfig, cpu::CpuDecoder};
 use std::path::Path;
 

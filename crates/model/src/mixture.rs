@@ -1,6 +1,9 @@
 //! Which examples a batch holds: a pure function of seed and batch number.
 
+mod traces;
 mod writer;
+
+pub use traces::MixSettings;
 
 use crate::{
     deck::Deck,
@@ -9,11 +12,13 @@ use crate::{
     loader::Batches,
     pack::{LossSettings, Packed, Packer},
 };
-use mavis_data::{Annotations, RecordError};
+use mavis_data::{Annotations, RecordError, TraceTable};
+use mavis_stable::seed::scramble;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use traces::Traces;
 use writer::Writer;
 
 /// What examples look like; shares are chances from 0 to 1.
@@ -105,6 +110,9 @@ pub struct Mixture {
     batch: BatchSettings,
     examples: ExampleSettings,
     packer: Packer,
+    seed: u64,
+    /// Traces beside the examples.
+    traces: Option<Traces>,
 }
 
 /// Settings of a mixture apart from its sets.
@@ -132,19 +140,37 @@ impl Mixture {
         let deck = Deck::new(&sizes, settings.batch.examples, settings.seed)?;
         let sets = sets.into_iter().map(|(set, _)| set).collect();
         let packer = Packer { loss: settings.loss, full_input: settings.full_input };
-        Some(Self { sets, deck, batch: settings.batch, examples: settings.examples, packer })
+        let MixtureSettings { seed, batch, examples, .. } = settings;
+        Some(Self { sets, deck, batch, examples, packer, seed, traces: None })
     }
 
-    /// The same positions with other examples about them.
+    /// The same with traces by weight, which take this share of the tokens of each batch; there are so many examples less.
+    #[must_use]
+    pub fn with_traces(mut self, sets: Vec<(Arc<TraceTable>, f32)>, share: f32) -> Self {
+        // Another order than that of the examples.
+        self.traces = Traces::new(sets, &self.batch, share, scramble(self.seed));
+        if self.traces.is_some() {
+            self.deck = self.deck.scaled(1.0 - share);
+        }
+        self
+    }
+
+    /// The same positions with other examples about them, and no traces.
     #[must_use]
     pub fn with_examples(&self, examples: ExampleSettings) -> Self {
-        Self { examples, ..self.clone() }
+        Self { examples, traces: None, ..self.clone() }
     }
 
-    /// Examples a batch holds when all fit.
+    /// Examples a batch holds when all fit, traces included.
     #[must_use]
     pub fn examples_per_batch(&self) -> usize {
-        self.deck.n_records()
+        self.deck.n_records() + self.traces_per_batch()
+    }
+
+    /// Traces a batch holds when all fit.
+    #[must_use]
+    pub fn traces_per_batch(&self) -> usize {
+        self.traces.as_ref().map_or(0, Traces::n_records)
     }
 
     /// Positions in all sets.
@@ -157,6 +183,10 @@ impl Mixture {
 impl Batches for Mixture {
     fn fill(&self, number: u64, packed: &mut Packed) -> Result<(), RecordError> {
         packed.clear();
+        // First, since they need the most room.
+        if let Some(traces) = &self.traces {
+            traces.push(number, &self.packer, &self.batch, packed);
+        }
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(self.deck.batch_seed(number));
         let mut writer = Writer::new(&self.examples, &self.packer);
         for (set, record) in self.deck.batch(number) {

@@ -1,5 +1,7 @@
 //! From examples to batches: chain and star layouts, soft targets, weights.
 
+mod trace;
+
 use mavis_data::AnnotatedPosition;
 use mavis_lang::{Example, ListSpan, moves, vocab::VALUES};
 use mavis_net::{Batch, LossRows};
@@ -16,8 +18,10 @@ pub mod tag {
     pub const BEST: u8 = 2;
     /// Everything else the model writes: states, line ends.
     pub const TEXT: u8 = 3;
+    /// The lines of a search inside a trace.
+    pub const SEARCH: u8 = 4;
     /// Names in order of the tags.
-    pub const NAMES: [&str; 4] = ["move", "value", "best", "text"];
+    pub const NAMES: [&str; 5] = ["move", "value", "best", "text", "search"];
 }
 
 /// How the loss of one example is made up.
@@ -32,6 +36,9 @@ pub struct LossSettings {
     pub best: f32,
     /// Weight of everything else the model writes, spread over its tokens.
     pub text: f32,
+    /// Weight of the lines of the search in each node of a trace, spread over their tokens; 0 leaves loss on game tokens alone, the
+    /// ablation of paper 001.
+    pub search: f32,
     /// Width in buckets of the Gaussian that a value target is smeared with (HL-Gauss); 0 means the bucket alone.
     pub value_smear: f32,
     /// How much more the good moves' values count: the weight of a move falls by e for every `1 / focus` of win
@@ -41,7 +48,15 @@ pub struct LossSettings {
 
 impl Default for LossSettings {
     fn default() -> Self {
-        Self { moves: 1.0, values: 1.0, best: 0.5, text: 1.0, value_smear: 0.0, value_focus: 0.0 }
+        Self {
+            moves: 1.0,
+            values: 1.0,
+            best: 0.5,
+            text: 1.0,
+            search: 1.0,
+            value_smear: 0.0,
+            value_focus: 0.0,
+        }
     }
 }
 
@@ -54,6 +69,8 @@ pub struct Packed {
     pub rows: LossRows,
     /// Examples in it.
     pub n_examples: usize,
+    /// Answers beyond the first of an example: the nodes of a trace below its root.
+    pub n_further: usize,
 }
 
 impl Packed {
@@ -62,11 +79,12 @@ impl Packed {
         self.batch.clear();
         self.rows.clear();
         self.n_examples = 0;
+        self.n_further = 0;
     }
 
-    /// Closes the batch: the loss is the mean over examples.
+    /// Closes the batch: the loss is the mean over answers, of which a trace has one in each node and other examples have one.
     pub fn finish(&mut self) {
-        self.rows.normalizer = Some(self.n_examples.max(1) as f32);
+        self.rows.normalizer = Some((self.n_examples + self.n_further).max(1) as f32);
     }
 }
 
@@ -149,26 +167,41 @@ impl Packer {
         };
         let listed: Vec<u16> = (0..list.n_moves).map(|idx| example.tokens[list.move_at(idx)]).collect();
         let values = self.value_targets(&listed, annotated);
-        // The end counts as one more entry: a list that goes on too long or not long enough is as wrong as a wrong move.
-        let weight = self.loss.moves / (list.n_moves + 1) as f32;
-        let mut targets = Vec::new();
-        for idx in 0..list.n_moves {
-            let left = &listed[idx..];
-            let share = 1.0 / left.len() as f32;
-            targets.clear();
-            targets.extend(left.iter().map(|&token| (u32::from(token), share)));
-            packed.rows.push_soft(base + list.move_at(idx) as u32 - 1, weight, tag::MOVE, &targets);
-            let (weight, targets) = &values[idx];
-            packed.rows.push_soft(base + list.value_at(idx) as u32 - 1, *weight, tag::VALUE, targets);
-        }
-        let end = list.end();
-        packed.rows.push_hard(base + end as u32 - 1, weight, tag::MOVE, u32::from(example.tokens[end]));
+        self.push_list_rows(packed, &example.tokens, base, list, &values);
         if let Some(best_at) = example.best_at {
             let target = u32::from(example.tokens[best_at]);
             packed.rows.push_hard(base + best_at as u32 - 1, self.loss.best, tag::BEST, target);
         }
         let text = (example.input_len..list.start).chain(list.end() + 1..example.tokens.len());
         self.push_text_rows(packed, example, base, text);
+    }
+
+    /// Rows of a list that is written out: which moves are still to come, their values, and the end.
+    fn push_list_rows(
+        &self,
+        packed: &mut Packed,
+        tokens: &[u16],
+        base: u32,
+        list: ListSpan,
+        values: &[(f32, Vec<(u32, f32)>)],
+    ) {
+        // The end counts as one more entry: a list that goes on too long or not long enough is as wrong as a wrong move.
+        let weight = self.loss.moves / (list.n_moves + 1) as f32;
+        let mut targets = Vec::new();
+        for (idx, (value_weight, value_targets)) in values.iter().enumerate() {
+            let share = 1.0 / (list.n_moves - idx) as f32;
+            targets.clear();
+            targets.extend((idx..list.n_moves).map(|left| (u32::from(tokens[list.move_at(left)]), share)));
+            packed.rows.push_soft(base + list.move_at(idx) as u32 - 1, weight, tag::MOVE, &targets);
+            packed.rows.push_soft(
+                base + list.value_at(idx) as u32 - 1,
+                *value_weight,
+                tag::VALUE,
+                value_targets,
+            );
+        }
+        let end = list.end();
+        packed.rows.push_hard(base + end as u32 - 1, weight, tag::MOVE, u32::from(tokens[end]));
     }
 
     fn push_tokens(&self, packed: &mut Packed, tokens: &[u16], input_len: usize) {
@@ -197,14 +230,16 @@ impl Packer {
         let by_token: Vec<(Option<u16>, f32)> =
             annotated.moves.iter().map(|(mv, value)| (moves::token_of(rules, *mv), *value)).collect();
         let best = annotated.moves.iter().map(|(_, value)| *value).fold(0.0, f32::max);
-        let mut rows: Vec<(f32, Vec<(u32, f32)>)> = listed
-            .iter()
-            .map(|&token| {
-                let value =
-                    by_token.iter().find(|(known, _)| *known == Some(token)).map_or(0.5, |(_, value)| *value);
-                ((self.loss.value_focus * (value - best)).exp(), self.value_target(value))
-            })
-            .collect();
+        let value = |&token: &u16| {
+            by_token.iter().find(|(known, _)| *known == Some(token)).map_or(0.5, |(_, value)| *value)
+        };
+        self.focused(&listed.iter().map(value).collect::<Vec<f32>>(), best)
+    }
+
+    /// Weights and targets of the values of one list.
+    fn focused(&self, values: &[f32], best: f32) -> Vec<(f32, Vec<(u32, f32)>)> {
+        let row = |&value: &f32| ((self.loss.value_focus * (value - best)).exp(), self.value_target(value));
+        let mut rows: Vec<(f32, Vec<(u32, f32)>)> = values.iter().map(row).collect();
         let total: f32 = rows.iter().map(|(weight, _)| *weight).sum();
         for (weight, _) in &mut rows {
             *weight *= self.loss.values / total.max(f32::MIN_POSITIVE);

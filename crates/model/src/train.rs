@@ -4,10 +4,10 @@ mod folder;
 mod run_settings;
 mod settings;
 
-pub use folder::{Card, RunFolder, refuse_other, vocabulary_hash};
+pub use folder::{Card, RunFolder, refuse_other};
 pub use run_settings::{Budget, Puzzles, RunSettings};
 pub(crate) use run_settings::{laid_over, within};
-pub use settings::{DataSet, SettingsError, TrainSettings, Validation};
+pub use settings::{DataSet, SettingsError, TraceSet, TrainSettings, Validation};
 
 use crate::{
     ModelError,

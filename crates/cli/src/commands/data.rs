@@ -7,6 +7,7 @@ mod ood;
 mod reshape;
 mod selfplay;
 mod stats;
+mod traces;
 
 use crate::input::BadInput;
 use clap::Subcommand;
@@ -30,6 +31,7 @@ pub(crate) enum Data {
     Split(reshape::Split),
     Annotate(annotate::Annotate),
     Selfplay(selfplay::Selfplay),
+    Traces(traces::Traces),
     Ood(ood::Ood),
     Stats(stats::Stats),
     Export(export::Export),
@@ -44,6 +46,7 @@ impl Data {
             Self::Split(command) => command.run(),
             Self::Annotate(command) => command.run(),
             Self::Selfplay(command) => command.run(),
+            Self::Traces(command) => command.run(),
             Self::Ood(command) => command.run(),
             Self::Stats(command) => command.run(),
             Self::Export(command) => command.run(),
@@ -84,7 +87,9 @@ fn table_failure(error: TableError) -> anyhow::Error {
 fn job_failure(error: JobError) -> anyhow::Error {
     match error {
         JobError::Table(error) => table_failure(error),
-        JobError::OtherJob { .. } | JobError::Manifest { .. } => BadInput::new(chain(&error)).into(),
+        JobError::OtherJob { .. } | JobError::Manifest { .. } | JobError::Context(_) => {
+            BadInput::new(chain(&error)).into()
+        }
         error => error.into(),
     }
 }

@@ -12,6 +12,7 @@ use crate::{
 };
 use clap::{Args, Subcommand};
 use held_out::HeldOut;
+use mavis_data::TraceTable;
 use mavis_game::Rules;
 use mavis_model::{
     MavModel,
@@ -19,7 +20,7 @@ use mavis_model::{
     train::{Event, Material, TrainSettings, train},
 };
 use run::Run;
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 /// Trains a network.
 #[derive(Args)]
@@ -62,9 +63,10 @@ impl TrainMav {
         settings.run.device.resolved().or_bad_input()?;
         let material = material(&settings)?;
         note(&format!(
-            "{} positions, {} examples a step",
+            "{} positions, {} examples a step, {} of them traces",
             material.mixture.n_positions(),
-            material.mixture.examples_per_batch()
+            material.mixture.examples_per_batch(),
+            material.mixture.traces_per_batch()
         ));
         let card = MavModel::card(settings.full_input);
         let weights = |path: &_| MavModel::load(path).map(|model| (model.config, model.parameters));
@@ -126,8 +128,22 @@ pub(super) fn material(settings: &TrainSettings) -> anyhow::Result<Material> {
     let mixture = Mixture::new(sets, mixture_settings).ok_or_else(|| {
         BadInput::new("no data to train on: [[data]] is missing, or holds nothing that is not measured")
     })?;
+    let traces = settings.traces.iter().map(|set| Ok((open_traces(&set.path, &held_out)?, set.weight)));
+    let traces = traces.collect::<anyhow::Result<Vec<_>>>()?;
+    let mixture = mixture.with_traces(traces, settings.mix.traces);
     let HeldOut { validation, puzzles, .. } = held_out;
     Ok(Material { mixture, validation, puzzles })
+}
+
+/// Traces whose roots are not measured on.
+fn open_traces(path: &Path, held_out: &HeldOut) -> anyhow::Result<Arc<TraceTable>> {
+    let table = TraceTable::open(&[path], |position| held_out.allows(position));
+    let table = table.map_err(|error| chain(error.into()))?;
+    if let Some(refused) = table.first_refused() {
+        let n = table.n_refused();
+        note(&format!("{}: {n} traces cannot be used, the first is {refused}", path.display()));
+    }
+    Ok(Arc::new(table))
 }
 
 /// One line a log line, for people.

@@ -18,7 +18,7 @@ const VERSION: u32 = 1;
 pub struct Manifest {
     /// The version of this layout.
     pub version: u32,
-    /// `annotate` or `selfplay`.
+    /// `annotate`, `selfplay` or `traces`.
     pub kind: String,
     /// Everything the result depends on; a run with other settings is another job.
     pub settings: BTreeMap<String, String>,
@@ -104,6 +104,9 @@ pub enum JobError {
         /// The first reason.
         reason: String,
     },
+    /// No trace fits into the context.
+    #[error("{0}")]
+    Context(String),
     /// A worker could not be made, or its game is not the oracle's.
     #[error("{0}")]
     Oracle(String),

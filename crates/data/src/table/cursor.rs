@@ -125,6 +125,15 @@ impl Cursors {
         self.optional(column, |cell| cell.integer())
     }
 
+    /// A required integer.
+    ///
+    /// # Errors
+    /// When it is absent or none.
+    pub fn integer(&mut self, column: usize) -> Result<i32, CellError> {
+        let name = self.columns[column].name;
+        self.optional_integer(column)?.ok_or(CellError::Missing { column: name })
+    }
+
     /// A list of texts.
     ///
     /// # Errors

@@ -39,6 +39,25 @@ pub fn trace_example(trace: &Trace) -> Example {
     Example { tokens: write_trace(trace), input_len, list: None, best_at: None }
 }
 
+/// Tokens of a trace outside its nodes.
+pub(super) fn trace_frame(shape: &Shape) -> usize {
+    let mut tokens = Vec::new();
+    write_preamble(shape, &mut tokens);
+    write_play(shape.rules, None, &mut tokens);
+    tokens.len()
+}
+
+/// Tokens of a node so deep in the tree without those of its children.
+pub(super) fn own_tokens(shape: &Shape, node: &Node, depth: usize) -> usize {
+    let mut tokens = Vec::new();
+    let mut path = vec![Move(0); depth];
+    let parent = (depth > 0).then_some(&node.position);
+    write_evaluation(shape, node, parent, &path, &mut tokens);
+    write_expansion(shape, node, &mut path, &mut tokens);
+    write_decision(shape.rules, &node.decision, &path, &mut tokens);
+    tokens.len()
+}
+
 pub(super) fn write_preamble(shape: &Shape, tokens: &mut Vec<Token>) {
     tokens.push(vocab::MINIMAX);
     write_number(shape.breadth, tokens);

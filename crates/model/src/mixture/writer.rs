@@ -9,7 +9,7 @@ use rand::Rng;
 
 /// Entries of soft targets a batch may hold for each token it may hold, which is what trainers have room for. Only batches of long
 /// lists alone, such as Hex as text, come near it.
-const TARGETS_PER_TOKEN: usize = 15;
+pub(super) const TARGETS_PER_TOKEN: usize = 15;
 
 /// Random plies at most before an example of random play. Long walks lead to positions that no game has.
 const MOST_RANDOM_PLIES: u32 = 40;

@@ -3,7 +3,7 @@
 use super::run_settings::{RunSettings, laid_over, within};
 use crate::{
     Preset, Schedule, Shape,
-    mixture::{BatchSettings, ExampleSettings},
+    mixture::{BatchSettings, ExampleSettings, MixSettings},
     pack::LossSettings,
 };
 use mavis_net::{Algorithm, OptimizerSettings, TransformerConfig};
@@ -26,12 +26,16 @@ pub struct TrainSettings {
     pub run: RunSettings,
     /// What to learn from.
     pub data: Vec<DataSet>,
+    /// Traces of internal search to learn from beside it.
+    pub traces: Vec<TraceSet>,
     /// What to measure on; never trained on.
     pub validation: Vec<Validation>,
     /// Sizes of a step.
     pub batch: BatchSettings,
     /// What examples look like.
     pub examples: ExampleSettings,
+    /// Shares of a batch.
+    pub mix: MixSettings,
     /// How losses are weighted.
     pub loss: LossSettings,
 }
@@ -54,9 +58,11 @@ impl TrainSettings {
             full_input: false,
             run: RunSettings::default(),
             data: Vec::new(),
+            traces: Vec::new(),
             validation: Vec::new(),
             batch: BatchSettings::default(),
             examples: ExampleSettings::default(),
+            mix: MixSettings::default(),
             loss: LossSettings::default(),
         };
         if preset == Preset::Test {
@@ -108,6 +114,17 @@ pub struct DataSet {
     /// The game.
     pub game: String,
     /// Its share of each batch, relative to the other sets.
+    #[serde(default = "one")]
+    pub weight: f32,
+}
+
+/// Traces to learn from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceSet {
+    /// A table of traces.
+    pub path: PathBuf,
+    /// Its share of the traces, relative to the other sets.
     #[serde(default = "one")]
     pub weight: f32,
 }
@@ -185,6 +202,10 @@ impl TrainSettings {
         for set in &self.data {
             within("the weight of data", set.weight, 0.0, f32::MAX)?;
         }
+        for set in &self.traces {
+            within("the weight of traces", set.weight, 0.0, f32::MAX)?;
+        }
+        within("mix.traces", self.mix.traces, 0.0, 1.0)?;
         Ok(())
     }
 }

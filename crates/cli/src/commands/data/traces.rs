@@ -1,0 +1,230 @@
+//! `mavis data traces`.
+
+use super::{job_failure, n_threads, table_failure};
+use crate::commands::{answer, answer_json, model::read_model};
+use crate::input::{BadInput, OrBadInput};
+use crate::oracles::{self, OracleMaker};
+use crate::progress::JobProgress;
+use crate::{bundled, positions};
+use clap::Args;
+use mavis_data::job::{JobError, JobEvent};
+use mavis_data::table::table_kind;
+use mavis_data::traces::DEFAULT_SIZES;
+use mavis_data::wire::GameRow;
+use mavis_data::{PositionReader, TableReader, TracePlan, TraceSettings, Traced};
+use mavis_game::{Game, Position};
+use mavis_lang::Top;
+use mavis_model::ModelLabels;
+use mavis_net::{Device, Precision};
+use mavis_stable::seed::derive;
+use rand::{Rng, SeedableRng, seq::SliceRandom};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde_json::json;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// Writes traces of internal search: minimax trees over the values of an oracle or a model, as text to learn from.
+///
+/// Roots are drawn from tables of annotations, positions or games, or pairs NAME.fen.zst and NAME.val.zst; give training tables only. The
+/// output is a table in shards with a manifest; a stop loses at most the shard in hand, and the same command goes on.
+/// Example: mavis data traces data/chess_000 --roots 10000 --model bundled --device cuda --out traces/chess
+#[derive(Args)]
+#[command(after_long_help = oracles::HELP)]
+pub(crate) struct Traces {
+    /// Where the roots come from
+    #[arg(required = true)]
+    input: Vec<PathBuf>,
+    /// Roots to draw; all positions of the input if absent
+    #[arg(long)]
+    roots: Option<usize>,
+    /// Who judges every node; the usual oracle of the game if absent
+    #[arg(long, conflicts_with = "model")]
+    oracle: Option<String>,
+    /// A model judges every node: its file, or bundled for the one in the binary
+    #[arg(long)]
+    model: Option<PathBuf>,
+    /// Where the model computes: cpu, cuda, or auto for a GPU where there is one
+    #[arg(long, default_value = "cpu", requires = "model")]
+    device: String,
+    /// Numbers of the processor: bf16, exact (slower) or int8 (faster, slightly off)
+    #[arg(long, default_value = "bf16", requires = "model")]
+    precision: String,
+    /// Traces of each root, all of different sizes
+    #[arg(long, default_value_t = 4)]
+    per_root: usize,
+    /// Sizes to draw from, as BREADTHxDEPTH; breadth 2 to 5 and depth 1 to 3 without 5x3 if absent. Sizes that cannot fit into
+    /// the context are left out
+    #[arg(long, value_delimiter = ',', value_name = "BxD")]
+    sizes: Vec<String>,
+    /// Moves that each node lists: a number, or all; several, joined by commas, are drawn from
+    #[arg(long, value_delimiter = ',', default_value = "5")]
+    top: Vec<String>,
+    /// Share of traces in compact form, without the previous states
+    #[arg(long, default_value_t = 0.5)]
+    compact: f64,
+    /// Tokens of the longest trace
+    #[arg(long, default_value_t = 8_192)]
+    context: usize,
+    /// Makes the same traces again
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// The folder to write, or to go on with
+    #[arg(long)]
+    out: PathBuf,
+    /// Threads; one a core if absent
+    #[arg(long, short)]
+    jobs: Option<usize>,
+    /// Roots a shard
+    #[arg(long, default_value_t = 1_024)]
+    shard_size: u64,
+    /// Progress and result as lines of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Traces {
+    pub(crate) fn run(self) -> anyhow::Result<()> {
+        let plan = self.plan()?;
+        let device: Device = self.device.parse().or_bad_input()?;
+        let precision: Precision = self.precision.parse().or_bad_input()?;
+        device.resolved().or_bad_input()?;
+        let roots = self.draw_roots()?;
+        let Some(first) = roots.first() else {
+            return Err(BadInput::new("no root: every position of the input is over").into());
+        };
+        let names: Vec<_> = self.input.iter().filter_map(|path| path.file_name()).collect();
+        let names: Vec<_> = names.iter().map(|name| name.to_string_lossy()).collect();
+        let settings = TraceSettings {
+            input: names.join(" "),
+            plan,
+            seed: self.seed,
+            shard_size: self.shard_size,
+            out: self.out.clone(),
+            stop: crate::stop::flag("the roots in hand"),
+        };
+        let n_threads = n_threads(self.jobs);
+        let mut progress = JobProgress::new(self.json, "roots");
+        let watch = |event: JobEvent<'_>| progress.watch(&event);
+        let result = match &self.model {
+            Some(path) => {
+                let model = if path == Path::new("bundled") {
+                    bundled::model().map_err(BadInput::new)?
+                } else {
+                    read_model(path)?
+                };
+                let labels = ModelLabels::open(&model, precision, device).or_bad_input()?;
+                mavis_data::traces(&settings, &roots, labels.shared(n_threads), watch)
+            }
+            None => {
+                let maker = OracleMaker::new(self.oracle.as_deref(), Some(first.rules()))?;
+                mavis_data::traces(&settings, &roots, maker.make(n_threads)?, watch)
+            }
+        };
+        progress.finish();
+        self.report(result)
+    }
+
+    fn report(&self, result: Result<Traced, JobError>) -> anyhow::Result<()> {
+        let Traced { n_traces, n_left, n_aside } = result.map_err(job_failure)?;
+        if self.json {
+            let event = if n_left == 0 { "done" } else { "stopped" };
+            return answer_json(&json!({
+                "event": event, "traces": n_traces, "aside": n_aside, "left": n_left,
+            }));
+        }
+        if n_left > 0 {
+            return answer(&format!("stopped with {n_left} roots left; the same command goes on\n"));
+        }
+        answer(&format!("{n_traces} traces, {n_aside} roots set aside\n"))
+    }
+
+    fn plan(&self) -> Result<TracePlan, BadInput> {
+        if !(0.0..=1.0).contains(&self.compact) {
+            return Err(BadInput::new(format!("--compact is between 0 and 1, not {}", self.compact)));
+        }
+        if self.per_root == 0 {
+            return Err(BadInput::new("--per-root must be at least 1, not 0"));
+        }
+        let mut sizes: Vec<(u16, u16)> =
+            self.sizes.iter().map(|text| size(text)).collect::<Result<_, _>>()?;
+        if sizes.is_empty() {
+            sizes = DEFAULT_SIZES.to_vec();
+        }
+        let tops: Vec<Top> = self.top.iter().map(|text| top(text)).collect::<Result<_, _>>()?;
+        Ok(TracePlan { per_root: self.per_root, sizes, compact: self.compact, tops, context: self.context })
+    }
+
+    /// Different positions that are not over, in an order that the seed decides.
+    fn draw_roots(&self) -> anyhow::Result<Vec<Position>> {
+        let mut texts: Vec<(String, String)> = Vec::new();
+        let mut seen = HashSet::new();
+        for path in &self.input {
+            let mut take = |game: &str, position: &str| {
+                if seen.insert(position.to_owned()) {
+                    texts.push((game.to_owned(), position.to_owned()));
+                }
+            };
+            match is_table(path).then(|| table_kind(&[path])).transpose().map_err(table_failure)?.as_deref() {
+                Some("games") => self.positions_of_games(path, &mut take)?,
+                _ => positions::for_each(path, &mut take)?,
+            }
+        }
+        texts.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(self.seed));
+        let mut reader = PositionReader::default();
+        let mut roots = Vec::new();
+        for (game, text) in &texts {
+            if self.roots.is_some_and(|limit| roots.len() == limit) {
+                break;
+            }
+            let position = reader.position(game, text).map_err(BadInput::new)?;
+            if position.outcome().is_none() {
+                roots.push(position);
+            }
+        }
+        Ok(roots)
+    }
+
+    /// One position of each game, drawn by the seed.
+    fn positions_of_games(&self, path: &Path, take: &mut dyn FnMut(&str, &str)) -> anyhow::Result<()> {
+        let mut reader = PositionReader::default();
+        for (number, row) in (0..).zip(TableReader::<GameRow>::open(&[path]).map_err(table_failure)?) {
+            let row = row.map_err(table_failure)?;
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(derive(self.seed, &[number]));
+            let mut position = reader.position(&row.game, &row.start).map_err(BadInput::new)?;
+            let n_plies = random.random_range(0..row.moves.len().max(1));
+            for text in &row.moves[..n_plies.min(row.moves.len())] {
+                let named = |error| BadInput::new(format!("game {}: {error}", row.game_id));
+                position.play_text(text).map_err(named)?;
+            }
+            take(&row.game, &position.to_string());
+        }
+        Ok(())
+    }
+}
+
+fn is_table(path: &Path) -> bool {
+    path.is_dir() || path.extension().is_some_and(|ending| ending == "parquet")
+}
+
+/// `BREADTHxDEPTH`.
+fn size(text: &str) -> Result<(u16, u16), BadInput> {
+    let bad = || {
+        BadInput::new(format!("bad size '{text}' (expected BREADTHxDEPTH, breadth 1 to 400, depth 1 to 64)"))
+    };
+    let (breadth, depth) = text.split_once('x').ok_or_else(bad)?;
+    let (breadth, depth) = (breadth.parse().map_err(|_| bad())?, depth.parse().map_err(|_| bad())?);
+    if !(1..=400).contains(&breadth) || !(1..=mavis_lang::trace::MAX_DEPTH).contains(&depth) {
+        return Err(bad());
+    }
+    Ok((breadth, depth))
+}
+
+fn top(text: &str) -> Result<Top, BadInput> {
+    match text {
+        "all" => Ok(Top::All),
+        _ => match text.parse() {
+            Ok(k @ 1..) => Ok(Top::Best(k)),
+            _ => Err(BadInput::new(format!("bad --top '{text}' (expected a number from 1 on, or all)"))),
+        },
+    }
+}

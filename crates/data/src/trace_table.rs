@@ -1,0 +1,130 @@
+//! Traces of a table in memory, for training.
+
+use crate::RecordError;
+use crate::table::{TableError, TableReader, metadata_value, table_files};
+use crate::traces::VOCABULARY;
+use crate::wire::TraceRow;
+use mavis_lang::{Token, read_trace, vocabulary_hash};
+use rayon::prelude::*;
+use std::path::Path;
+
+/// Rows checked by one batch of threads.
+const BATCH: usize = 4_096;
+
+/// A table of traces in memory, two bytes a token.
+///
+/// Loading reads every trace by its grammar; rows that do not follow it are left out and counted.
+#[derive(Clone, Debug, Default)]
+pub struct TraceTable {
+    tokens: Vec<Token>,
+    records: Vec<Record>,
+    n_refused: usize,
+    refused: Option<RecordError>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    end: u64,
+    loss_start: u32,
+}
+
+/// A trace as training reads it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StoredTrace<'a> {
+    /// Prompt and response.
+    pub tokens: &'a [Token],
+    /// Tokens of the prompt.
+    pub loss_start: usize,
+}
+
+impl TraceTable {
+    /// Loads files and folders of a table of traces; `keep` sees the position text of each root.
+    ///
+    /// # Errors
+    /// When a file cannot be read, is no such table, or is written in another vocabulary.
+    pub fn open<P: AsRef<Path>>(paths: &[P], mut keep: impl FnMut(&str) -> bool) -> Result<Self, TableError> {
+        for path in table_files(paths)? {
+            let found = metadata_value(&path, VOCABULARY)?.unwrap_or_else(|| "none".to_owned());
+            if found != vocabulary_hash() {
+                let expected = format!("traces in vocabulary {}", vocabulary_hash());
+                return Err(TableError::Kind { path, expected, got: format!("vocabulary {found}") });
+            }
+        }
+        let mut reader = TableReader::<TraceRow>::open(paths)?;
+        let mut table = Self::default();
+        let mut n_rows = 0;
+        loop {
+            let rows = reader.by_ref().take(BATCH).collect::<Result<Vec<_>, _>>()?;
+            if rows.is_empty() {
+                table.tokens.shrink_to_fit();
+                return Ok(table);
+            }
+            let decoded: Vec<_> = rows.par_iter().map(decode).collect();
+            for (row, decoded) in rows.iter().zip(decoded) {
+                match decoded {
+                    _ if !keep(&row.position) => {}
+                    Ok(tokens) => {
+                        table.tokens.extend_from_slice(&tokens);
+                        let (end, loss_start) = (table.tokens.len() as u64, row.loss_start as u32);
+                        table.records.push(Record { end, loss_start });
+                    }
+                    Err(reason) => {
+                        table.n_refused += 1;
+                        table.refused.get_or_insert(RecordError { idx: n_rows, reason });
+                    }
+                }
+                n_rows += 1;
+            }
+        }
+    }
+
+    /// Traces in it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Tokens of all traces.
+    #[must_use]
+    pub fn n_tokens(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// A trace.
+    #[must_use]
+    pub fn get(&self, idx: usize) -> Option<StoredTrace<'_>> {
+        let record = self.records.get(idx)?;
+        let start = idx.checked_sub(1).map_or(0, |before| self.records[before].end) as usize;
+        let tokens = &self.tokens[start..record.end as usize];
+        Some(StoredTrace { tokens, loss_start: record.loss_start as usize })
+    }
+
+    /// How many rows were left out.
+    #[must_use]
+    pub fn n_refused(&self) -> usize {
+        self.n_refused
+    }
+
+    /// The first row that was left out, and why.
+    #[must_use]
+    pub fn first_refused(&self) -> Option<&RecordError> {
+        self.refused.as_ref()
+    }
+}
+
+fn decode(row: &TraceRow) -> Result<Vec<Token>, String> {
+    let tokens: Result<Vec<Token>, _> = row.tokens.iter().map(|&token| Token::try_from(token)).collect();
+    let tokens = tokens.map_err(|_| "a token is out of range".to_owned())?;
+    let trace = read_trace(&tokens).map_err(|error| format!("{error} in the trace of {}", row.position))?;
+    let prompt = mavis_lang::trace::trace_prompt(&trace.shape, &trace.root.position);
+    if row.loss_start as usize != prompt.len() {
+        return Err(format!("loss_start is {} and the prompt has {} tokens", row.loss_start, prompt.len()));
+    }
+    Ok(tokens)
+}

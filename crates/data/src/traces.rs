@@ -1,0 +1,351 @@
+//! Roots in, traces of minimax trees over their values out: what a model learns internal search from.
+//!
+//! The trees of many roots grow together, level by level, so that whoever judges gets large batches. Each root has its own stream of
+//! random numbers, so neither threads nor stops change what comes out.
+
+mod plan;
+
+pub use plan::{DEFAULT_SIZES, TracePlan, TraceSizes};
+
+use crate::annotate::oracle_name;
+use crate::job::{Job, JobError, JobEvent, Meter, SetAside, Shard, ordered};
+use crate::table::TableWriter;
+use crate::wire::{OracleName, TraceRow};
+use mavis_game::{Game, Position};
+use mavis_lang::trace::{Evaluation, SearchTree, Shape, trace_example};
+use mavis_lang::{Top, vocabulary_hash};
+use mavis_oracle::{Identity, Oracle};
+use mavis_stable::seed::derive;
+use rand::{SeedableRng, seq::SliceRandom};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The key under which a table of traces names the vocabulary of its tokens.
+pub(crate) const VOCABULARY: &str = "mavis.vocabulary";
+
+/// Who values the moves of many positions at once: an oracle, or a model.
+pub trait Labeler: Send {
+    /// Who is speaking, for the table.
+    fn identity(&self) -> Identity;
+
+    /// Roots whose trees grow together. It decides what shares a batch, so it must not depend on the machine.
+    fn n_roots(&self) -> u64;
+
+    /// The values of all legal moves of each position, none of which is over.
+    fn label(&mut self, positions: &[Position]) -> Vec<Result<Evaluation, String>>;
+}
+
+impl Labeler for Box<dyn Oracle> {
+    fn identity(&self) -> Identity {
+        (**self).identity()
+    }
+
+    fn n_roots(&self) -> u64 {
+        1
+    }
+
+    fn label(&mut self, positions: &[Position]) -> Vec<Result<Evaluation, String>> {
+        let verdicts = self.evaluate_all(positions);
+        let evaluation = |verdict: mavis_oracle::Verdict| Evaluation {
+            best: verdict.moves.first().map(|judged| judged.mv),
+            moves: verdict.moves.iter().map(|judged| (judged.mv, judged.win_probability)).collect(),
+        };
+        verdicts
+            .into_iter()
+            .map(|verdict| verdict.map(evaluation).map_err(|error| error.to_string()))
+            .collect()
+    }
+}
+
+/// How to make traces.
+#[derive(Clone, Debug)]
+pub struct TraceSettings {
+    /// Where the roots come from, for the manifest.
+    pub input: String,
+    /// What is drawn for each root.
+    pub plan: TracePlan,
+    /// Makes the traces repeat exactly.
+    pub seed: u64,
+    /// Roots a shard; a stop loses at most those of one.
+    pub shard_size: u64,
+    /// The job's folder, which becomes the table of traces.
+    pub out: PathBuf,
+    /// Raised to end the work; the shard in hand is lost.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// What was made, earlier runs included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Traced {
+    /// Traces written.
+    pub n_traces: u64,
+    /// Roots still to do, when it was stopped.
+    pub n_left: u64,
+    /// Roots set aside because a position of their tree could not be judged; the manifest names them with the reason.
+    pub n_aside: u64,
+}
+
+/// Grows a tree from each root and writes the traces that are drawn for it, in shards, in the order of the roots. All labelers must
+/// have the same identity. Running again goes on where the last run stopped.
+///
+/// # Errors
+/// When the folder holds another job, no trace fits into the context, a table cannot be written, or all roots of a shard fail.
+pub fn traces<L: Labeler>(
+    settings: &TraceSettings,
+    roots: &[Position],
+    labelers: Vec<L>,
+    mut watch: impl FnMut(JobEvent<'_>),
+) -> Result<Traced, JobError> {
+    let first = labelers.first().ok_or_else(|| JobError::Oracle("no oracle given".to_owned()))?;
+    let identity = first.identity();
+    let oracle = oracle_name(&identity);
+    let mut shapes: BTreeMap<String, TraceSizes> = BTreeMap::new();
+    for root in roots {
+        let rules = root.rules();
+        if !shapes.contains_key(&rules.to_string()) {
+            shapes.insert(rules.to_string(), settings.plan.sizes_for(rules).map_err(JobError::Context)?);
+        }
+    }
+    let n_total = roots.len() as u64;
+    let shard_size = settings.shard_size.max(1);
+    let n_together = first.n_roots().clamp(1, shard_size);
+    let n_shards = n_total.div_ceil(shard_size);
+    let mut job = Job::open(&settings.out, "traces", job_settings(settings, &identity, n_total), n_shards)?;
+    let n_before = job.manifest().done.values().map(|shard| shard.n_items).sum();
+    let mut meter = Meter::new(n_total, n_before);
+    let done: Vec<u64> = job.manifest().done.keys().copied().collect();
+    let work =
+        chunks(n_total, shard_size, n_together).filter(|chunk| done.binary_search(&chunk.shard).is_err());
+    let forest = Forest { settings, roots, shapes: &shapes, oracle: &oracle };
+    let mut sheet = Sheet::default();
+    ordered(
+        labelers,
+        work.take_while(|_| !settings.stop.load(Ordering::Relaxed)),
+        |labeler, chunk| (chunk, forest.grow(labeler, chunk)),
+        |(chunk, rows)| {
+            let n_items = rows.len() as u64;
+            sheet.take(rows, chunk, &mut job, &mut watch)?;
+            watch(meter.add(n_items));
+            Ok::<(), JobError>(())
+        },
+    )?;
+    let shards = job.manifest().done.values();
+    Ok(Traced {
+        n_traces: shards.clone().flat_map(|shard| shard.files.values()).sum(),
+        n_left: n_total - shards.clone().map(|shard| shard.n_items).sum::<u64>(),
+        n_aside: shards.map(|shard| shard.aside.len() as u64).sum(),
+    })
+}
+
+fn job_settings(settings: &TraceSettings, identity: &Identity, n_roots: u64) -> BTreeMap<String, String> {
+    let TracePlan { per_root, sizes, compact, tops, context } = &settings.plan;
+    let sizes: Vec<String> = sizes.iter().map(|(breadth, depth)| format!("{breadth}x{depth}")).collect();
+    let tops: Vec<String> = tops.iter().map(|top| plan::top_text(*top)).collect();
+    [
+        ("input", settings.input.clone()),
+        ("roots", n_roots.to_string()),
+        ("traces a root", per_root.to_string()),
+        ("sizes", sizes.join(" ")),
+        ("compact", compact.to_string()),
+        ("listed moves", tops.join(" ")),
+        ("context", context.to_string()),
+        ("seed", settings.seed.to_string()),
+        ("shard size", settings.shard_size.to_string()),
+        ("vocabulary", vocabulary_hash()),
+        ("oracle", identity.name.clone()),
+        ("oracle version", identity.version.clone()),
+        ("oracle settings", identity.settings.clone()),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
+/// Roots whose trees grow together; all of one shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Chunk {
+    shard: u64,
+    /// Whether the shard ends with it.
+    last: bool,
+    first: u64,
+    end: u64,
+}
+
+fn chunks(n_total: u64, shard_size: u64, n_together: u64) -> impl Iterator<Item = Chunk> + Send {
+    (0..n_total.div_ceil(shard_size)).flat_map(move |shard| {
+        let (begin, end) = (shard * shard_size, n_total.min((shard + 1) * shard_size));
+        (0..(end - begin).div_ceil(n_together)).map(move |number| {
+            let first = begin + number * n_together;
+            let chunk_end = end.min(first + n_together);
+            Chunk { shard, last: chunk_end == end, first, end: chunk_end }
+        })
+    })
+}
+
+/// The traces of one root.
+type Rows = Result<Vec<TraceRow>, SetAside>;
+
+struct Forest<'a> {
+    settings: &'a TraceSettings,
+    roots: &'a [Position],
+    shapes: &'a BTreeMap<String, TraceSizes>,
+    oracle: &'a Arc<OracleName>,
+}
+
+/// One root and what becomes of it.
+struct Growing {
+    random: Xoshiro256PlusPlus,
+    shapes: Vec<Shape>,
+    tree: SearchTree,
+    failure: Option<String>,
+}
+
+impl Forest<'_> {
+    fn grow(&self, labeler: &mut impl Labeler, chunk: Chunk) -> Vec<Rows> {
+        let numbers = chunk.first..chunk.end;
+        let mut growing: Vec<Growing> = numbers.map(|number| self.begin(number)).collect();
+        loop {
+            let open: Vec<Position> = growing.iter().flat_map(Growing::open).cloned().collect();
+            if open.is_empty() {
+                break;
+            }
+            let mut labels = labeler.label(&open).into_iter();
+            growing.iter_mut().for_each(|root| root.take(&mut labels));
+        }
+        growing.into_iter().map(|root| self.rows(root)).collect()
+    }
+
+    fn begin(&self, number: u64) -> Growing {
+        let root = &self.roots[number as usize];
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(derive(self.settings.seed, &[number]));
+        let shapes = self.shapes[&root.rules().to_string()].draw(&self.settings.plan, &mut random);
+        let sizes: Vec<(u16, u16)> = shapes.iter().map(|shape| (shape.breadth, shape.depth)).collect();
+        Growing { random, tree: SearchTree::new(root, &sizes), shapes, failure: None }
+    }
+
+    fn rows(&self, mut root: Growing) -> Rows {
+        let mut rows = Vec::with_capacity(root.shapes.len());
+        for shape in root.shapes {
+            let Some(trace) = root.tree.trace(shape, &mut root.random) else {
+                let position = root.tree.root().to_string();
+                let reason = root.failure.unwrap_or_else(|| "the tree is not complete".to_owned());
+                return Err(SetAside { position, reason });
+            };
+            let example = trace_example(&trace);
+            // Lists of all moves may be longer than anybody knew.
+            if example.tokens.len() > self.settings.plan.context {
+                continue;
+            }
+            rows.push(TraceRow {
+                game: shape.rules.to_string(),
+                position: trace.root.position.to_string(),
+                breadth: i32::from(shape.breadth),
+                depth: i32::from(shape.depth),
+                top: match shape.top {
+                    Top::All => None,
+                    Top::Best(k) => Some(i32::from(k)),
+                },
+                compact: i32::from(shape.compact),
+                n_nodes: trace.root.n_nodes() as i32,
+                loss_start: example.input_len as i32,
+                tokens: example.tokens.iter().map(|&token| i32::from(token)).collect(),
+                oracle: Arc::clone(self.oracle),
+            });
+        }
+        Ok(rows)
+    }
+}
+
+impl Growing {
+    /// Positions to judge; none once one of them has failed.
+    fn open(&self) -> impl Iterator<Item = &Position> {
+        self.tree.open().filter(|_| self.failure.is_none())
+    }
+
+    fn take(&mut self, labels: &mut impl Iterator<Item = Result<Evaluation, String>>) {
+        let n_open = self.open().count();
+        let mut evaluations = Vec::with_capacity(n_open);
+        for label in labels.take(n_open) {
+            match label {
+                Ok(mut evaluation) => {
+                    // Among equals chance decides, once for all traces of the root.
+                    evaluation.moves.shuffle(&mut self.random);
+                    evaluations.push(evaluation);
+                }
+                Err(reason) => {
+                    self.failure.get_or_insert(reason);
+                }
+            }
+        }
+        if self.failure.is_none() {
+            self.tree.grow(evaluations);
+        }
+    }
+}
+
+/// The shard being filled.
+#[derive(Default)]
+struct Sheet {
+    table: Option<TableWriter<TraceRow>>,
+    aside: Vec<SetAside>,
+    n_items: u64,
+}
+
+impl Sheet {
+    fn take(
+        &mut self,
+        roots: Vec<Rows>,
+        chunk: Chunk,
+        job: &mut Job,
+        watch: &mut impl FnMut(JobEvent<'_>),
+    ) -> Result<(), JobError> {
+        let name = format!("shard-{:06}.parquet", chunk.shard);
+        let table = match &mut self.table {
+            Some(table) => table,
+            None => {
+                let mut table = TableWriter::create(&job.folder().join(&name))?;
+                table.describe(VOCABULARY, &vocabulary_hash());
+                self.table.insert(table)
+            }
+        };
+        for rows in roots {
+            self.n_items += 1;
+            match rows {
+                Ok(rows) => rows.iter().try_for_each(|row| table.write(row))?,
+                Err(aside) => self.aside.push(aside),
+            }
+        }
+        if !chunk.last {
+            return Ok(());
+        }
+        if self.aside.len() as u64 == self.n_items
+            && let Some(first) = self.aside.first()
+        {
+            return Err(JobError::AllAside { n: self.n_items, reason: first.reason.clone() });
+        }
+        let Self { table, aside, n_items } = std::mem::take(self);
+        let Some(table) = table else { return Ok(()) };
+        let shard = Shard { number: chunk.shard, files: [(name, table.finish()?)].into(), n_items, aside };
+        watch(JobEvent::Shard(&shard));
+        job.complete(shard)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_cover_every_root_once_and_keep_to_their_shard() {
+        let all: Vec<Chunk> = chunks(25, 10, 4).collect();
+        let roots: Vec<u64> = all.iter().flat_map(|chunk| chunk.first..chunk.end).collect();
+        assert_eq!(roots, (0..25).collect::<Vec<u64>>());
+        assert!(
+            all.iter().all(|chunk| chunk.first / 10 == chunk.shard && (chunk.end - 1) / 10 == chunk.shard)
+        );
+        let last: Vec<u64> = all.iter().filter(|chunk| chunk.last).map(|chunk| chunk.end).collect();
+        assert_eq!(last, [10, 20, 25]);
+    }
+}
