@@ -142,6 +142,34 @@ impl AnswerProgress {
             && self.column == 1
     }
 
+    /// Whether the next token is a move of the list, or its end.
+    #[must_use]
+    pub fn awaits_listed(&self) -> bool {
+        let column = self.column.checked_sub(self.list_opening.len());
+        self.step == Step::More
+            && self.lines.get(self.line_idx) == Some(&Line::List)
+            && !self.over
+            && column.is_some_and(|column| column % 2 == 0)
+    }
+
+    /// Whether the next token says how the game ended.
+    #[must_use]
+    pub fn awaits_outcome(&self) -> bool {
+        self.over && self.step == Step::More && self.column == self.list_opening.len() + 1
+    }
+
+    /// Whether the next token is the best action.
+    #[must_use]
+    pub fn awaits_best(&self) -> bool {
+        self.step == Step::More && self.lines.get(self.line_idx) == Some(&Line::Best) && self.column == 1
+    }
+
+    /// The moves listed so far.
+    #[must_use]
+    pub fn listed(&self) -> &[Move] {
+        &self.listed
+    }
+
     /// The best action, once it is written.
     #[must_use]
     pub fn best(&self) -> Option<Move> {

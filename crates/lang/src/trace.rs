@@ -15,12 +15,16 @@
 //! compact variant leaves out `%prev_state`, since the parent's state already stands further up.
 
 mod checker;
+mod length;
+mod progress;
 mod reader;
 mod spans;
 mod tree;
 mod writer;
 
 pub use checker::{Reference, check_trace};
+pub use length::{most_moves, trace_len, usual_moves};
+pub use progress::{Due, LiveNode, TraceProgress};
 pub use reader::{played_move, read_trace, read_trace_text};
 pub use spans::{TraceSpans, trace_spans};
 pub use tree::{Evaluation, SearchTree, grow_trace};
@@ -160,24 +164,34 @@ impl Node {
 
     /// The decision that follows from listing, best action and children; `None` if the best action is not listed.
     pub(crate) fn due_decision(&self, side: Side) -> Option<Decision> {
-        let moves = match &self.listing {
-            Listing::Over(outcome) => {
-                let value = end_value(self.position.rules(), *outcome, side);
-                return Some(Decision { compared: Vec::new(), selected: None, value });
-            }
-            Listing::Moves(moves) => moves,
-        };
-        if self.children.is_empty() {
-            let &(best, value) = moves.iter().find(|(mv, _)| Some(*mv) == self.best)?;
-            return Some(Decision { compared: Vec::new(), selected: Some(best), value });
-        }
-        let compared: Vec<(Move, Bucket)> =
+        let compared =
             self.children.iter().map(|(mv, child)| (*mv, child.decision.value.flipped())).collect();
-        let first = compared.first()?;
-        let (selected, value) =
-            compared.iter().fold(*first, |best, next| if next.1 > best.1 { *next } else { best });
-        Some(Decision { compared, selected: Some(selected), value })
+        match &self.listing {
+            Listing::Over(outcome) => Some(end_decision(self.position.rules(), *outcome, side)),
+            Listing::Moves(moves) => due_decision(moves, self.best, compared),
+        }
     }
+}
+
+/// The decision that follows from listed moves, the best action and the values of the children; `None` if there are no
+/// children and the best action is not listed.
+fn due_decision(
+    listed: &[(Move, Bucket)],
+    best: Option<Move>,
+    compared: Vec<(Move, Bucket)>,
+) -> Option<Decision> {
+    let Some(first) = compared.first() else {
+        let &(best, value) = listed.iter().find(|(mv, _)| Some(*mv) == best)?;
+        return Some(Decision { compared, selected: Some(best), value });
+    };
+    let (selected, value) =
+        compared.iter().fold(*first, |best, next| if next.1 > best.1 { *next } else { best });
+    Some(Decision { compared, selected: Some(selected), value })
+}
+
+/// The decision of a game that is over.
+fn end_decision(rules: Rules, outcome: Outcome, side: Side) -> Decision {
+    Decision { compared: Vec::new(), selected: None, value: end_value(rules, outcome, side) }
 }
 
 /// What the end of a game is worth to `side`.

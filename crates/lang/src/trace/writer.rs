@@ -146,7 +146,7 @@ fn write_line(opening: Token, rules: Rules, path: &[Move], closing: Token, token
     tokens.push(closing);
 }
 
-fn move_token(rules: Rules, mv: Option<Move>) -> Token {
+pub(super) fn move_token(rules: Rules, mv: Option<Move>) -> Token {
     match mv {
         None => vocab::INVALID,
         Some(mv) => moves::token_of(rules, mv).unwrap_or(vocab::UNK),

@@ -1,0 +1,508 @@
+//! A trace while it is written, token by token: the tree so far, and what must or should come next.
+//!
+//! [`TraceProgress`] accepts what [`read_trace`](super::read_trace) accepts, and breaks at the first token that it refuses.
+
+use super::{
+    Decision, Shape, due_decision, end_decision, reader::read_trace, trace_prompt, writer::move_token,
+};
+use crate::{
+    answer::Listing,
+    example::outcome_token,
+    hallucination::Hallucination,
+    moves,
+    parser::{Cursor, read_answer},
+    progress::{AnswerProgress, Step},
+    request::{Input, write_prompt},
+    state::{read_state, state_len, without_history, write_state},
+    trace::Trace,
+    value::{bucket_of, quoted_bucket_of, quoted_token},
+    vocab::{self, LINE_END, Token, vocabulary},
+};
+use mavis_game::{Game, Move, Outcome, Position};
+use mavis_value::{Bucket, Mistake};
+
+/// A node of a tree that is still being written.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct LiveNode {
+    /// The node above it; `None` at the root.
+    pub parent: Option<usize>,
+    /// The move that leads here.
+    pub mv: Option<Move>,
+    /// The position as it stands in the text, once it does.
+    pub position: Option<Position>,
+    /// The moves listed so far, with their values for the side to move.
+    pub moves: Vec<(Move, Bucket)>,
+    /// The outcome, where the text says that the game is over.
+    pub outcome: Option<Outcome>,
+    /// The best action, once it is written.
+    pub best: Option<Move>,
+    /// The moves announced as children, and their nodes once they have begun.
+    pub children: Vec<(Move, Option<usize>)>,
+    /// What the node comes to, once that is written.
+    pub decision: Option<Decision>,
+}
+
+/// What a faithful trace has in the next place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Due {
+    /// This token: the grammar, the rules or the values above leave no other.
+    Token(Token),
+    /// Another move of the list.
+    Listed,
+    /// The value of this listed move.
+    Value(Move),
+    /// The best action.
+    Best,
+    /// A child to announce.
+    Child,
+    /// Nothing is known of it.
+    Unknown,
+}
+
+/// Follows a trace while it is written.
+#[derive(Clone, Debug)]
+pub struct TraceProgress {
+    shape: Shape,
+    tokens: Vec<Token>,
+    prompt_len: usize,
+    nodes: Vec<LiveNode>,
+    /// The nodes from the root to the one in hand, and the moves between them.
+    open: Vec<usize>,
+    path: Vec<Move>,
+    /// Tokens that the grammar demands next, the next one last.
+    demanded: Vec<Token>,
+    /// What comes after those.
+    want: Want,
+    /// The decision in hand.
+    decision: Decision,
+    played: Option<Move>,
+    step: Step,
+}
+
+#[derive(Clone, Debug)]
+enum Want {
+    Answer(Box<Answering>),
+    ExpansionOrDecision,
+    ChildOrEvaluation,
+    ChildMove,
+    /// The closing of a decision's path, which says whether children are compared.
+    Comparison,
+    Compared,
+    ComparedValue(Move),
+    Selected,
+    SelectedValue,
+    Played,
+    End,
+}
+
+/// The answer of one node under way.
+#[derive(Clone, Debug)]
+struct Answering {
+    progress: AnswerProgress,
+    /// Where it begins among the tokens.
+    start: usize,
+    /// The line of the state by the rules; empty at the root and behind an illegal move.
+    state: Vec<Token>,
+    /// Legal moves of the position that the text gives.
+    legal: Vec<Move>,
+}
+
+impl TraceProgress {
+    /// Before the first token of the response: the prompt of a position has been read.
+    #[must_use]
+    pub fn new(shape: Shape, position: &Position) -> Self {
+        let position = without_history(position);
+        let tokens = trace_prompt(&shape, &position);
+        let answering = Answering {
+            progress: AnswerProgress::new(&shape.commands(true)),
+            start: tokens.len(),
+            state: Vec::new(),
+            legal: position.legal_moves().into_iter().collect(),
+        };
+        Self {
+            shape,
+            prompt_len: tokens.len(),
+            tokens,
+            nodes: vec![LiveNode { position: Some(position), ..LiveNode::default() }],
+            open: vec![0],
+            path: Vec::new(),
+            demanded: Vec::new(),
+            want: Want::Answer(Box::new(answering)),
+            decision: Decision { compared: Vec::new(), selected: None, value: Bucket::LOST },
+            played: None,
+            step: Step::More,
+        }
+    }
+
+    /// Takes the next token. Nothing changes once the trace is done or broken.
+    pub fn push(&mut self, token: Token) -> Step {
+        if self.step != Step::More {
+            return self.step;
+        }
+        self.tokens.push(token);
+        let fits = match self.demanded.pop() {
+            Some(due) => due == token,
+            None => self.take(token),
+        };
+        if !fits {
+            self.step = Step::Broken;
+        } else if self.demanded.is_empty() && matches!(self.want, Want::End) {
+            self.step = Step::Done;
+        }
+        self.step
+    }
+
+    /// Where the trace stands.
+    #[must_use]
+    pub fn step(&self) -> Step {
+        self.step
+    }
+
+    /// What it announces.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// All tokens, the prompt included.
+    #[must_use]
+    pub fn tokens(&self) -> &[Token] {
+        &self.tokens
+    }
+
+    /// Tokens of the prompt.
+    #[must_use]
+    pub fn prompt_len(&self) -> usize {
+        self.prompt_len
+    }
+
+    /// The tree so far, the root first, every node after its parent.
+    #[must_use]
+    pub fn nodes(&self) -> &[LiveNode] {
+        &self.nodes
+    }
+
+    /// The node in hand.
+    #[must_use]
+    pub fn current(&self) -> &LiveNode {
+        &self.nodes[self.node_idx()]
+    }
+
+    /// The move of the last line, once it is written.
+    #[must_use]
+    pub fn played(&self) -> Option<Move> {
+        self.played
+    }
+
+    /// Legal moves at the node in hand that its list does not have yet.
+    pub fn unlisted(&self) -> impl Iterator<Item = Move> {
+        let (legal, listed) = match &self.want {
+            Want::Answer(answering) => (&answering.legal[..], answering.progress.listed()),
+            _ => (&[][..], &[][..]),
+        };
+        legal.iter().copied().filter(move |mv| !listed.contains(mv))
+    }
+
+    /// Whether the next token is the first of a list.
+    #[must_use]
+    pub fn opens_list(&self) -> bool {
+        self.demanded.is_empty()
+            && matches!(&self.want, Want::Answer(answering) if answering.progress.opens_list())
+    }
+
+    /// The whole trace, or the first thing in it that is not of the grammar.
+    ///
+    /// # Errors
+    /// As [`read_trace`]; a trace that is not finished ends too early.
+    pub fn trace(&self) -> Result<Trace, Hallucination> {
+        read_trace(&self.tokens).map_err(|mistake| {
+            // Fields of a state are read together, so the reader waits for more where the last token cannot be right.
+            if self.step == Step::Broken && mistake.at >= self.tokens.len() {
+                let last = self.tokens.last().and_then(|&token| vocabulary().string(token)).unwrap_or("");
+                let at = self.tokens.len() - 1;
+                return Hallucination::new(at, Mistake::Malformed, format!("{last:?} is out of place"));
+            }
+            mistake
+        })
+    }
+
+    /// What a faithful trace has next; `None` once it is done or broken.
+    #[must_use]
+    pub fn due(&self) -> Option<Due> {
+        if self.step != Step::More {
+            return None;
+        }
+        if let Some(&token) = self.demanded.last() {
+            return Some(Due::Token(token));
+        }
+        let rules = self.shape.rules;
+        let node = self.current();
+        let mv = |mv: Option<Move>| Due::Token(move_token(rules, mv));
+        let compared = self.decision.compared.len();
+        Some(match &self.want {
+            Want::Answer(answering) => answering.due(node, self.tokens.len()),
+            Want::ExpansionOrDecision if self.n_children(node) > 0 => Due::Token(vocab::EXPAND),
+            Want::ExpansionOrDecision => Due::Token(vocab::DECIDE),
+            Want::ChildOrEvaluation if node.children.len() < self.n_children(node) => Due::Token(vocab::NODE),
+            Want::ChildOrEvaluation => Due::Token(vocab::EVALUATE),
+            Want::ChildMove => Due::Child,
+            Want::Comparison if node.children.is_empty() => Due::Token(vocab::NODE_END),
+            Want::Comparison => Due::Token(vocab::COMPARE),
+            Want::Compared => match node.children.get(compared) {
+                Some((child, _)) => mv(Some(*child)),
+                None => Due::Token(vocab::BREAK),
+            },
+            Want::ComparedValue(_) => match self.compared_values(node).get(compared) {
+                Some((_, value)) => Due::Token(quoted_token(*value)),
+                None => Due::Unknown,
+            },
+            Want::Selected => self.due_decision(node).map_or(Due::Unknown, |due| mv(due.selected)),
+            Want::SelectedValue => {
+                self.due_decision(node).map_or(Due::Unknown, |due| Due::Token(quoted_token(due.value)))
+            }
+            Want::Played => mv(self.nodes[0].decision.as_ref().and_then(|decision| decision.selected)),
+            Want::End => return None,
+        })
+    }
+
+    fn node_idx(&self) -> usize {
+        self.open.last().copied().unwrap_or(0)
+    }
+
+    /// How many children a node should have.
+    fn n_children(&self, node: &LiveNode) -> usize {
+        if self.path.len() >= usize::from(self.shape.depth) {
+            return 0;
+        }
+        node.moves.len().min(usize::from(self.shape.breadth))
+    }
+
+    fn compared_values(&self, node: &LiveNode) -> Vec<(Move, Bucket)> {
+        let value = |&(mv, child): &(Move, Option<usize>)| {
+            let decision = self.nodes.get(child?)?.decision.as_ref()?;
+            Some((mv, decision.value.flipped()))
+        };
+        node.children.iter().filter_map(value).collect()
+    }
+
+    fn due_decision(&self, node: &LiveNode) -> Option<Decision> {
+        match node.outcome {
+            Some(outcome) => {
+                Some(end_decision(self.shape.rules, outcome, node.position.as_ref()?.side_to_move()))
+            }
+            None => due_decision(&node.moves, node.best, self.compared_values(node)),
+        }
+    }
+
+    /// Demands tokens in the order they are to be written.
+    fn demand(&mut self, write: impl FnOnce(&mut Vec<Token>)) {
+        let mut tokens = Vec::new();
+        write(&mut tokens);
+        tokens.reverse();
+        self.demanded = tokens;
+    }
+
+    /// Takes a token that the grammar leaves open; whether it fits.
+    fn take(&mut self, token: Token) -> bool {
+        let rules = self.shape.rules;
+        let path = self.path.clone();
+        let moves: Vec<Token> = path.iter().map(|&mv| move_token(rules, Some(mv))).collect();
+        match &self.want {
+            Want::Answer(_) => return self.take_answer(token),
+            Want::ExpansionOrDecision if token == vocab::EXPAND => {
+                self.demand(|tokens| tokens.extend(moves.into_iter().chain([vocab::NODE_LIST])));
+                self.want = Want::ChildOrEvaluation;
+            }
+            Want::ExpansionOrDecision if token == vocab::DECIDE => {
+                self.demand(|tokens| tokens.extend(moves));
+                self.want = Want::Comparison;
+            }
+            Want::ChildOrEvaluation if token == vocab::NODE => {
+                self.demand(|tokens| tokens.extend(moves));
+                self.want = Want::ChildMove;
+            }
+            Want::ChildOrEvaluation if token == vocab::EVALUATE => {
+                return self.begin_child(&[]);
+            }
+            Want::ChildMove => {
+                let Some(mv) = moves::move_of(rules, token) else { return false };
+                let node_idx = self.node_idx();
+                self.nodes[node_idx].children.push((mv, None));
+                self.demand(|tokens| tokens.push(vocab::NODE_END));
+                self.want = Want::ChildOrEvaluation;
+            }
+            Want::Comparison if matches!(token, vocab::NODE_END | vocab::COMPARE) => {
+                self.decision.compared.clear();
+                if token == vocab::NODE_END {
+                    self.demand(|tokens| tokens.push(vocab::SELECT));
+                    self.want = Want::Selected;
+                } else {
+                    self.want = Want::Compared;
+                }
+            }
+            Want::Compared if token == vocab::BREAK && !self.decision.compared.is_empty() => {
+                self.demand(|tokens| tokens.push(vocab::SELECT));
+                self.want = Want::Selected;
+            }
+            Want::Compared => {
+                let Some(mv) = moves::move_of(rules, token) else { return false };
+                self.want = Want::ComparedValue(mv);
+            }
+            &Want::ComparedValue(mv) => {
+                let Some(value) = quoted_bucket_of(token) else { return false };
+                self.decision.compared.push((mv, value));
+                self.want = Want::Compared;
+            }
+            Want::Selected => {
+                self.decision.selected = moves::move_of(rules, token);
+                self.want = Want::SelectedValue;
+                return self.decision.selected.is_some() || token == vocab::INVALID;
+            }
+            Want::SelectedValue => {
+                let Some(value) = quoted_bucket_of(token) else { return false };
+                self.decision.value = value;
+                self.close_node();
+            }
+            Want::Played => {
+                self.played = moves::move_of(rules, token);
+                self.demand(|tokens| tokens.push(vocab::PLAY_END));
+                self.want = Want::End;
+                return self.played.is_some() || token == vocab::INVALID;
+            }
+            Want::ExpansionOrDecision | Want::ChildOrEvaluation | Want::Comparison | Want::End => {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// A token of an evaluation's answer.
+    fn take_answer(&mut self, token: Token) -> bool {
+        let rules = self.shape.rules;
+        let node_idx = self.node_idx();
+        let Want::Answer(answering) = &mut self.want else { return false };
+        let node = &mut self.nodes[node_idx];
+        let valued = answering.progress.awaits_value().zip(bucket_of(token));
+        let step = answering.progress.push(token);
+        if step == Step::Broken {
+            return false;
+        }
+        node.moves.extend(valued);
+        node.best = answering.progress.best();
+        if answering.progress.opens_list() && node.position.is_none() {
+            let fields = answering.start + 1..answering.start + 1 + state_len(rules);
+            let Some(Ok(position)) = self.tokens.get(fields).map(|fields| read_state(rules, fields)) else {
+                return false;
+            };
+            answering.legal = position.legal_moves().into_iter().collect();
+            node.position = Some(position);
+        }
+        if step == Step::More {
+            return true;
+        }
+        // The strict parser has the last word.
+        let commands = self.shape.commands(self.path.is_empty());
+        match read_answer(&commands, &mut Cursor::new(&self.tokens[answering.start..])) {
+            Ok(answer) => {
+                if let Some(Listing::Over(outcome)) = answer.listing {
+                    node.outcome = Some(outcome);
+                }
+                self.want = Want::ExpansionOrDecision;
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Begins the next child of the node in hand: `before`, its path, header and inputs are demanded.
+    fn begin_child(&mut self, before: &[Token]) -> bool {
+        let parent_idx = self.node_idx();
+        let child_idx = self.nodes.len();
+        let parent = &mut self.nodes[parent_idx];
+        let Some((mv, place)) = parent.children.iter_mut().find(|(_, place)| place.is_none()) else {
+            return false;
+        };
+        *place = Some(child_idx);
+        let mv = *mv;
+        let Some(position) = parent.position.clone() else { return false };
+        self.nodes.push(LiveNode { parent: Some(parent_idx), mv: Some(mv), ..LiveNode::default() });
+        self.open.push(child_idx);
+        self.path.push(mv);
+        let (shape, path) = (self.shape, self.path.clone());
+        let commands = shape.commands(false);
+        self.demand(|tokens| {
+            tokens.extend(before);
+            tokens.extend(path.iter().map(|&mv| move_token(shape.rules, Some(mv))));
+            tokens.push(vocab::NODE_END);
+            write_prompt(&commands, Input::After(&position, mv), tokens);
+        });
+        let mut state = Vec::new();
+        if position.is_legal(mv) {
+            let mut after = position;
+            after.play_unchecked(mv);
+            state.push(vocab::OPEN_STATE);
+            write_state(&after, &mut state);
+            state.push(LINE_END);
+        }
+        self.want = Want::Answer(Box::new(Answering {
+            progress: AnswerProgress::new(&commands),
+            start: self.tokens.len() + self.demanded.len(),
+            state,
+            legal: Vec::new(),
+        }));
+        true
+    }
+
+    /// Stores the decision of the node in hand and goes to what follows it.
+    fn close_node(&mut self) {
+        let node_idx = self.node_idx();
+        self.nodes[node_idx].decision = Some(self.decision.clone());
+        if self.open.len() < 2 {
+            self.demand(|tokens| tokens.extend([vocab::BREAK, vocab::PLAY]));
+            self.want = Want::Played;
+            return;
+        }
+        self.open.pop();
+        self.path.pop();
+        if self.begin_child(&[vocab::BREAK, vocab::EVALUATE]) {
+            return;
+        }
+        let (rules, path) = (self.shape.rules, self.path.clone());
+        self.demand(|tokens| {
+            tokens.extend([vocab::BREAK, vocab::DECIDE]);
+            tokens.extend(path.iter().map(|&mv| move_token(rules, Some(mv))));
+        });
+        self.want = Want::Comparison;
+    }
+}
+
+impl Answering {
+    fn due(&self, node: &LiveNode, n_tokens: usize) -> Due {
+        if let Some(&token) = n_tokens.checked_sub(self.start).and_then(|column| self.state.get(column)) {
+            return Due::Token(token);
+        }
+        if let Some(&token) = self.progress.forced().first() {
+            return Due::Token(token);
+        }
+        if let Some(mv) = self.progress.awaits_value() {
+            return Due::Value(mv);
+        }
+        if self.progress.awaits_best() {
+            return Due::Best;
+        }
+        if self.progress.awaits_listed() {
+            return match self.progress.listed().len() {
+                0 if self.legal.is_empty() => Due::Token(vocab::INVALID),
+                n if n >= self.legal.len() => Due::Token(LINE_END),
+                _ => Due::Listed,
+            };
+        }
+        let over = node.position.as_ref().and_then(Game::outcome);
+        // After "invalid" come the outcome and the end of the line.
+        match over {
+            Some(outcome) if self.progress.awaits_outcome() => Due::Token(outcome_token(outcome)),
+            Some(_) => Due::Token(LINE_END),
+            None => Due::Unknown,
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Traces followed while they are written: the same verdict as the strict reader, and the tree at every moment.
+#![allow(clippy::unwrap_used, reason = "a test says so by failing")]
+
+mod support;
+
+use mavis_game::{Game, Move, Position, Rules};
+use mavis_lang::{
+    Listing, Step, Token, Top, Trace, check_trace, grow_trace, read_trace,
+    trace::{Due, Evaluation, Node, Shape, TraceProgress, most_moves, trace_len, trace_prompt, usual_moves},
+    vocabulary, write_trace,
+};
+use mavis_value::{Bucket, Mistake};
+use proptest::prelude::*;
+use rand::{Rng, seq::IndexedRandom};
+use support::{GAMES, random, random_play};
+
+fn evaluate(position: &Position) -> Evaluation {
+    let mut rng = random(position.key());
+    let moves: Vec<(Move, f32)> = position.legal_moves().into_iter().map(|mv| (mv, rng.random())).collect();
+    let best = moves.iter().copied().reduce(|best, next| if next.1 > best.1 { next } else { best });
+    Evaluation { best: best.map(|(mv, _)| mv), moves }
+}
+
+fn random_trace(rules: Rules, seed: u64) -> Trace {
+    let mut rng = random(seed);
+    let plays = random_play(rules, 200, seed);
+    let over = plays.iter().position(|(position, _)| position.outcome().is_some()).unwrap_or(150);
+    let near_end = over.saturating_sub(rng.random_range(1..4));
+    let idx = if rng.random() { near_end } else { rng.random_range(0..plays.len()) };
+    let shape = Shape {
+        rules,
+        breadth: rng.random_range(1..5),
+        depth: rng.random_range(1..3),
+        compact: rng.random(),
+        top: if rng.random() { Top::All } else { Top::Best(rng.random_range(4..9)) },
+    };
+    grow_trace(shape, &plays[idx].0, &mut evaluate, &mut rng)
+}
+
+/// Follows the tokens after the prompt; the progress and how many of them it took.
+fn follow(trace: &Trace, tokens: &[Token]) -> (TraceProgress, usize) {
+    let mut progress = TraceProgress::new(trace.shape, &trace.root.position);
+    let mut taken = progress.prompt_len();
+    for &token in &tokens[taken..] {
+        if progress.step() != Step::More {
+            break;
+        }
+        progress.push(token);
+        taken += 1;
+    }
+    (progress, taken)
+}
+
+/// The value of a node by plain minimax over the values that stand at its leaves.
+fn minimax(node: &Node) -> Bucket {
+    match &node.listing {
+        Listing::Moves(listed) if node.children.is_empty() => {
+            listed.iter().find(|(mv, _)| Some(*mv) == node.best).unwrap().1
+        }
+        Listing::Moves(_) => node.children.iter().map(|(_, child)| minimax(child).flipped()).max().unwrap(),
+        Listing::Over(_) => node.decision.value,
+    }
+}
+
+#[test]
+fn every_token_of_a_faithful_trace_is_due() {
+    let mut n_open = 0;
+    for rules in GAMES {
+        for seed in 0..40 {
+            let trace = random_trace(rules, seed);
+            let tokens = write_trace(&trace);
+            let mut progress = TraceProgress::new(trace.shape, &trace.root.position);
+            for &token in &tokens[progress.prompt_len()..] {
+                match progress.due().unwrap() {
+                    Due::Token(due) => {
+                        let text = |token| vocabulary().string(token).unwrap();
+                        assert_eq!(text(due), text(token), "{rules} {seed}");
+                    }
+                    Due::Unknown => panic!("nothing is known in {rules} {seed}"),
+                    Due::Listed | Due::Value(_) | Due::Best | Due::Child => n_open += 1,
+                }
+                progress.push(token);
+            }
+            assert_eq!((progress.step(), progress.due()), (Step::Done, None));
+            assert_eq!(progress.trace().as_ref(), Ok(&read_trace(&tokens).unwrap()));
+            assert_eq!(progress.played(), trace.played);
+            assert_eq!(progress.nodes().len(), trace.root.n_nodes());
+            assert_eq!(progress.nodes()[0].decision.as_ref(), Some(&trace.root.decision));
+            // The decision of a faithful trace is minimax over what it wrote.
+            assert_eq!(trace.root.decision.value, minimax(&trace.root));
+        }
+    }
+    assert!(n_open > 1_000);
+}
+
+#[test]
+fn the_tree_is_known_at_every_moment() {
+    let trace = random_trace(Rules::Othello, 8);
+    assert!(trace.root.children.len() > 1, "a tree");
+    let tokens = write_trace(&trace);
+    let mut progress = TraceProgress::new(trace.shape, &trace.root.position);
+    let mut decided = 0;
+    for &token in &tokens[progress.prompt_len()..] {
+        progress.push(token);
+        let now = progress.nodes().iter().filter(|node| node.decision.is_some()).count();
+        assert!(now == decided || now == decided + 1);
+        decided = now;
+    }
+    assert_eq!(decided, trace.root.n_nodes());
+    let first = progress.nodes()[0].children[0];
+    assert_eq!(first.0, trace.root.children[0].0);
+    assert_eq!(
+        progress.nodes()[first.1.unwrap()].decision.as_ref(),
+        Some(&trace.root.children[0].1.decision)
+    );
+}
+
+#[test]
+fn lengths_are_known_beforehand() {
+    let start = Position::start(Rules::Connect4);
+    for (breadth, depth) in [(1, 0), (2, 1), (3, 2), (5, 3), (9, 1)] {
+        for (compact, top) in
+            [(false, Top::All), (true, Top::All), (false, Top::Best(3)), (true, Top::Best(12))]
+        {
+            let shape = Shape { rules: Rules::Connect4, breadth, depth, compact, top };
+            let trace = grow_trace(shape, &start, &mut evaluate, &mut random(1));
+            assert_eq!(write_trace(&trace).len(), trace_len(&shape, 7), "{shape:?}");
+        }
+    }
+    for rules in GAMES {
+        assert!(usual_moves(rules) <= most_moves(rules));
+        for (position, _) in random_play(rules, 200, 3) {
+            assert!(position.legal_moves().len() <= most_moves(rules));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn the_progress_and_the_reader_agree_on_broken_traces(game in 0..GAMES.len(), seed: u64) {
+        let trace = random_trace(GAMES[game], seed % 20);
+        let mut tokens = write_trace(&trace);
+        let prompt = trace_prompt(&trace.shape, &trace.root.position).len();
+        let mut rng = random(seed);
+        for _ in 0..rng.random_range(1..3) {
+            let at = rng.random_range(prompt..tokens.len());
+            match rng.random_range(0..4) {
+                0 => drop(tokens.remove(at)),
+                1 => tokens[at] = rng.random_range(0..vocabulary().len() as Token),
+                2 => tokens.truncate(at.max(prompt)),
+                _ => tokens[at] = *tokens.clone().choose(&mut rng).unwrap(),
+            }
+            if tokens.len() <= prompt {
+                break;
+            }
+        }
+        let (progress, taken) = follow(&trace, &tokens);
+        match read_trace(&tokens) {
+            Ok(read) => {
+                prop_assert_eq!(progress.step(), Step::Done);
+                prop_assert_eq!(taken, tokens.len());
+                // What reads but is not faithful is refused by the checker; what it accepts is minimax.
+                if check_trace(&read, None).is_ok() {
+                    prop_assert_eq!(read.root.decision.value, minimax(&read.root));
+                    prop_assert_eq!(read.played, read.root.decision.selected);
+                }
+            }
+            Err(mistake) => match progress.step() {
+                Step::More => prop_assert_eq!((taken, mistake.kind), (tokens.len(), Mistake::Malformed)),
+                Step::Done => prop_assert!(taken < tokens.len(), "{}", mistake),
+                Step::Broken => {
+                    let ours = progress.trace().unwrap_err();
+                    prop_assert!(ours.at < progress.tokens().len());
+                    prop_assert!([mistake.kind, Mistake::Malformed].contains(&ours.kind), "{} {}", ours, mistake);
+                }
+            },
+        }
+    }
+}
