@@ -15,6 +15,7 @@
 //! compact variant leaves out `%prev_state`, since the parent's state already stands further up.
 
 mod checker;
+mod counts;
 mod length;
 mod progress;
 mod reader;
@@ -23,6 +24,7 @@ mod tree;
 mod writer;
 
 pub use checker::{Reference, check_trace};
+pub use counts::{Share, TraceCounts};
 pub use length::{most_moves, trace_len, usual_moves};
 pub use progress::{Due, LiveNode, TraceProgress};
 pub use reader::{played_move, read_trace, read_trace_text};

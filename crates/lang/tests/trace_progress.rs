@@ -62,6 +62,15 @@ fn minimax(node: &Node) -> Bucket {
     }
 }
 
+/// Whether the best action of every node is one of its list, which the counts do not ask for by itself.
+fn listed(node: &Node) -> bool {
+    let here = match &node.listing {
+        Listing::Moves(listed) => listed.iter().any(|(mv, _)| Some(*mv) == node.best),
+        Listing::Over(_) => true,
+    };
+    here && node.children.iter().all(|(_, child)| listed(child))
+}
+
 #[test]
 fn every_token_of_a_faithful_trace_is_due() {
     let mut n_open = 0;
@@ -86,6 +95,12 @@ fn every_token_of_a_faithful_trace_is_due() {
             assert_eq!(progress.played(), trace.played);
             assert_eq!(progress.nodes().len(), trace.root.n_nodes());
             assert_eq!(progress.nodes()[0].decision.as_ref(), Some(&trace.root.decision));
+            let counts = progress.counts();
+            assert!(counts.faithful, "{counts:?}");
+            for share in [counts.states, counts.moves, counts.lists, counts.expansions, counts.decisions] {
+                assert_eq!(share.right, share.all, "{counts:?}");
+            }
+            assert_eq!(counts.decisions.all, trace.root.n_nodes());
             // The decision of a faithful trace is minimax over what it wrote.
             assert_eq!(trace.root.decision.value, minimax(&trace.root));
         }
@@ -162,6 +177,10 @@ proptest! {
                 prop_assert_eq!(progress.step(), Step::Done);
                 prop_assert_eq!(taken, tokens.len());
                 // What reads but is not faithful is refused by the checker; what it accepts is minimax.
+                let counts = progress.counts();
+                let shares = [counts.states, counts.moves, counts.lists, counts.expansions, counts.decisions];
+                let all_right = counts.faithful && shares.iter().all(|share| share.right == share.all);
+                prop_assert_eq!(check_trace(&read, None).is_ok(), all_right && listed(&read.root), "{:?}", counts);
                 if check_trace(&read, None).is_ok() {
                     prop_assert_eq!(read.root.decision.value, minimax(&read.root));
                     prop_assert_eq!(read.played, read.root.decision.selected);

@@ -1,18 +1,21 @@
 //! Decoding: requests in, answers out, through sessions that keep the keys and values of what was read.
 //!
 //! [`MavDecoder`] is a network and how it reads its input. It decodes any command greedily ([`MavDecoder::greedy`]), all listed moves at
-//! once ([`MavDecoder::fan_out`]), and state tracking with a draft that is checked instead of written ([`Drafting`]).
+//! once ([`MavDecoder::fan_out`]), state tracking with a draft that is checked instead of written ([`Drafting`]), and whole internal
+//! searches ([`MavDecoder::write_trace`]).
 
 mod best;
 mod draft;
 mod fan;
 mod greedy;
 mod text;
+mod trace;
 
 pub use draft::{Drafting, draft_state};
 pub use fan::FanOutAnswer;
 pub use greedy::{Decoded, GreedySettings};
 pub use text::{TextSettings, WrittenToken};
+pub use trace::{TraceSettings, TraceStream};
 
 use crate::{MavModel, ModelError};
 use mavis_lang::{Request, Token};

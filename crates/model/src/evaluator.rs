@@ -153,12 +153,12 @@ impl Embedded {
     }
 }
 
-fn no_thread(source: std::io::Error) -> ModelError {
+pub(crate) fn no_thread(source: std::io::Error) -> ModelError {
     ModelError::File { path: "a thread for the model".to_owned(), source }
 }
 
 /// Threads of their own for the passes of one model.
-fn pool(threads: NonZeroUsize) -> Result<rayon::ThreadPool, ModelError> {
+pub(crate) fn pool(threads: NonZeroUsize) -> Result<rayon::ThreadPool, ModelError> {
     let built = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.get())
         .thread_name(|_| "mavis-pass".to_owned())

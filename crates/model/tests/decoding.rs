@@ -9,5 +9,7 @@ mod evaluator;
 mod lists;
 #[path = "decoding/text.rs"]
 mod text;
+#[path = "decoding/traces.rs"]
+mod traces;
 #[path = "decoding/trained.rs"]
 mod trained;

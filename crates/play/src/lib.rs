@@ -37,12 +37,12 @@ pub use kinds::{
 };
 pub use player::{Choice, Limit, Player, PlayerError, Thought, Turn};
 pub use players::{
-    EngineSpec, Finisher, Fresh, GameOracle, GreedyPlayer, GreedyScoring, GreedySettings, GtpPlayer,
-    GtpSettings, Lookahead, Maker, MpcPlayer, MpcSettings, OraclePlayer, POSITION_COMMAND, PolicyChoice,
-    Predicted, PredictorPlayer, PredictorPolicy, RandomPlayer, RolloutPlayer, SearchPlayer, Staged, Steps,
-    UciLimits, UciPlayer, UciSettings,
+    Chosen, Ending, EngineSpec, Finisher, Fresh, GameOracle, GreedyPlayer, GreedyScoring, GreedySettings,
+    GtpPlayer, GtpSettings, InternalPlayer, InternalPlayerSettings, Lookahead, Maker, MpcPlayer, MpcSettings,
+    OraclePlayer, POSITION_COMMAND, PolicyChoice, Predicted, PredictorPlayer, PredictorPolicy, RandomPlayer,
+    RolloutPlayer, SearchPlayer, Staged, Steps, UciLimits, UciPlayer, UciSettings, choose, saved_tree,
 };
 pub use referee::{GameRecord, MoveRecord, Referee, Termination, Verdict};
 pub use registry::{Build, BuildError, Key, Kind, Registry};
-pub use shared::{SharedEvaluators, runtime};
+pub use shared::{Shared, SharedEvaluators, runtime};
 pub use spec::{Options, PlayerSpec, SpecError};

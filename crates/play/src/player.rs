@@ -3,7 +3,10 @@
 use crate::Analysis;
 use mavis_game::{Move, Position, Rules};
 use mavis_search::{Cancel, mcts::Search, wire::SavedTree};
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// Someone who makes a move under a limit.
 pub trait Player: Send {
@@ -168,8 +171,14 @@ pub struct Thought {
     pub nodes: u64,
     /// Simulations kept from earlier moves, which a search need not make again.
     pub kept: u64,
+    /// Tokens written so far, by players that search in text.
+    pub tokens: Option<u64>,
+    /// Passes of the network they took.
+    pub passes: Option<u64>,
     /// The line the search expects.
     pub line: Vec<Move>,
+    /// The tree so far, from players that grow one within a single call.
+    pub tree: Option<Arc<SavedTree>>,
     /// Anything else worth a line.
     pub note: Option<String>,
 }

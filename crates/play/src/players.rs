@@ -4,6 +4,7 @@
 mod fresh;
 mod greedy;
 mod gtp;
+mod internal;
 mod lookahead;
 mod mpc;
 mod oracle;
@@ -18,6 +19,7 @@ mod uci;
 pub use fresh::Fresh;
 pub use greedy::{GreedyPlayer, GreedyScoring, GreedySettings};
 pub use gtp::{GtpPlayer, GtpSettings, POSITION_COMMAND};
+pub use internal::{Chosen, Ending, InternalPlayer, InternalPlayerSettings, choose, saved_tree};
 pub use lookahead::Lookahead;
 pub use mpc::{Maker, MpcPlayer, MpcSettings, Steps};
 pub use oracle::{EngineSpec, GameOracle, OraclePlayer};

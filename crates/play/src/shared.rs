@@ -38,30 +38,38 @@ pub(crate) fn try_evaluator(evaluator: &dyn Evaluator, rules: Rules) -> Result<(
 }
 
 /// Evaluators by name, so that players of one model meet in one evaluator and their requests in its batches.
-///
-/// An evaluator lives as long as a player that uses it.
-#[derive(Clone, Default)]
-pub struct SharedEvaluators(Arc<Mutex<HashMap<String, Weak<dyn Evaluator>>>>);
+pub type SharedEvaluators = Shared<dyn Evaluator>;
 
-impl SharedEvaluators {
-    /// The living evaluator of this name, or a new one.
+/// Things that players share by name; each lives as long as a player that uses it.
+pub struct Shared<T: ?Sized>(Arc<Mutex<HashMap<String, Weak<T>>>>);
+
+impl<T: ?Sized> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: ?Sized> Default for Shared<T> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<T: ?Sized> Shared<T> {
+    /// The living one of this name, or a new one.
     ///
     /// # Errors
     /// Those of `load`; then nothing is kept.
-    pub fn find_or_load<E>(
-        &self,
-        name: &str,
-        load: impl FnOnce() -> Result<Arc<dyn Evaluator>, E>,
-    ) -> Result<Arc<dyn Evaluator>, E> {
+    pub fn find_or_load<E>(&self, name: &str, load: impl FnOnce() -> Result<Arc<T>, E>) -> Result<Arc<T>, E> {
         // The lock is held while loading, so that two players built at once load one model.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(evaluator) = known.get(name).and_then(Weak::upgrade) {
-            return Ok(evaluator);
+        if let Some(found) = known.get(name).and_then(Weak::upgrade) {
+            return Ok(found);
         }
-        let evaluator = load()?;
-        known.retain(|_, evaluator| evaluator.strong_count() > 0);
-        known.insert(name.to_owned(), Arc::downgrade(&evaluator));
-        Ok(evaluator)
+        let loaded = load()?;
+        known.retain(|_, known| known.strong_count() > 0);
+        known.insert(name.to_owned(), Arc::downgrade(&loaded));
+        Ok(loaded)
     }
 }
 

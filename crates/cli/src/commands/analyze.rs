@@ -2,6 +2,7 @@
 
 mod game;
 mod refereed;
+mod written;
 
 use super::{answer, answer_json, note, tree};
 use crate::{
@@ -14,7 +15,7 @@ use clap::Args;
 use mavis_data::{import::Source, pgn::PgnReader};
 use mavis_game::{Game as _, Move, Position};
 use mavis_play::{Analysis, Limit, MoveAnalysis, Player, PlayerSpec, Turn};
-use mavis_search::mcts::Search;
+use mavis_search::{mcts::Search, wire::SavedTree};
 use refereed::Refereed;
 use serde::Serialize;
 use std::{io::Read as _, path::PathBuf};
@@ -71,6 +72,13 @@ struct Shown {
     nodes: u64,
     /// Simulations that a kept tree saved.
     kept: u64,
+    /// Tokens and passes of a search that was written as text, and its tree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tree: Option<SavedTree>,
     note: Option<String>,
     moves: Vec<ShownMove>,
     /// Where the model alone was the world: what the rules say of its tree.
@@ -137,15 +145,19 @@ impl Analyze {
             sink: &mut |_| {},
         })?;
         let mut shown = Shown::new(&position, player.name(), &analysis);
+        let written = written::tree_text(&analysis.choice.thought);
         shown.referee = player.search().and_then(Search::referee).map(Refereed::from);
         if let Some(path) = &self.tree {
-            let Some(search) = player.search() else {
-                return Err(BadInput::new(format!("{} keeps no tree to save", player.name())).into());
+            let json = match (player.search(), &analysis.choice.thought.tree) {
+                (Some(search), _) => search.snapshot().to_json()?,
+                (None, Some(tree)) => tree.to_json()?,
+                (None, None) => {
+                    return Err(BadInput::new(format!("{} keeps no tree to save", player.name())).into());
+                }
             };
-            let json = search.snapshot().to_json()?;
             std::fs::write(path, json).with_context(|| format!("cannot write {}", path.display()))?;
         }
-        if self.json { answer_json(&shown) } else { answer(&shown.table()) }
+        if self.json { answer_json(&shown) } else { answer(&(shown.table() + &written)) }
     }
 
     /// Every game of a file, each written as soon as it is done.
@@ -209,6 +221,9 @@ impl Shown {
             value: thought.value,
             nodes: thought.nodes,
             kept: thought.kept,
+            tokens: thought.tokens,
+            passes: thought.passes,
+            tree: thought.tree.as_deref().cloned(),
             note: thought.note.clone(),
             moves: analysis.moves.iter().map(|entry| ShownMove::new(position, entry)).collect(),
             referee: None,

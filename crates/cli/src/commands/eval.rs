@@ -5,6 +5,7 @@ mod agreement;
 mod asked;
 mod calibration;
 mod compared;
+mod internal;
 mod legality;
 mod puzzles;
 mod scoring;
@@ -26,6 +27,7 @@ pub(crate) enum Eval {
     Scoring(scoring::Scoring),
     Agreement(agreement::Agreement),
     World(world::World),
+    Internal(internal::Internal),
 }
 
 impl Eval {
@@ -40,6 +42,7 @@ impl Eval {
             Self::Scoring(command) => command.run(),
             Self::Agreement(command) => command.run(),
             Self::World(command) => command.run(),
+            Self::Internal(command) => command.run(),
         }
     }
 }

@@ -110,33 +110,18 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Inner nodes expand their best moves, in the order of their values.
     fn check_expansion(&self, node: &Node) -> Result<(), Hallucination> {
-        let wrong = |reason: &str| Err(self.mistake(0, Mistake::WrongExpansion, reason));
-        let listed = match &node.listing {
-            Listing::Moves(listed) if self.path.len() < usize::from(self.shape.depth) => listed,
-            _ if node.children.is_empty() => return Ok(()),
-            _ => return wrong("this node is a leaf"),
-        };
-        if node.children.len() != listed.len().min(usize::from(self.shape.breadth)) {
-            return wrong("not as many children as the breadth says");
-        }
-        let mut rest = listed.clone();
-        let mut before = Bucket::WON;
-        for (mv, _) in &node.children {
-            let Some(idx) = rest.iter().position(|(other, _)| other == mv) else {
-                return wrong("a child is not listed, or is there twice");
-            };
-            let (_, value) = rest.swap_remove(idx);
-            if value > before {
-                return wrong("the children are not in the order of their values");
+        let (listed, breadth) = match &node.listing {
+            Listing::Moves(listed) if self.path.len() < usize::from(self.shape.depth) => {
+                (&listed[..], usize::from(self.shape.breadth))
             }
-            before = value;
+            _ => (&[][..], 0),
+        };
+        let children: Vec<Move> = node.children.iter().map(|(mv, _)| *mv).collect();
+        match expansion_fault(listed, &children, breadth) {
+            Some(reason) => Err(self.mistake(0, Mistake::WrongExpansion, reason)),
+            None => Ok(()),
         }
-        if rest.iter().any(|(_, value)| *value > before) {
-            return wrong("a better move is not expanded");
-        }
-        Ok(())
     }
 
     fn check_decision(&self, node: &Node) -> Result<(), Hallucination> {
@@ -159,4 +144,32 @@ impl Checker<'_> {
         }
         Ok(())
     }
+}
+
+/// What is wrong with the children of a node: the `breadth` best of the listed moves, in the order of their values, are right; no breadth means a
+/// leaf.
+pub(super) fn expansion_fault(
+    listed: &[(Move, Bucket)],
+    children: &[Move],
+    breadth: usize,
+) -> Option<&'static str> {
+    if breadth == 0 {
+        return (!children.is_empty()).then_some("this node is a leaf");
+    }
+    if children.len() != listed.len().min(breadth) {
+        return Some("not as many children as the breadth says");
+    }
+    let mut rest = listed.to_vec();
+    let mut before = Bucket::WON;
+    for mv in children {
+        let Some(idx) = rest.iter().position(|(other, _)| other == mv) else {
+            return Some("a child is not listed, or is there twice");
+        };
+        let (_, value) = rest.swap_remove(idx);
+        if value > before {
+            return Some("the children are not in the order of their values");
+        }
+        before = value;
+    }
+    rest.iter().any(|(_, value)| *value > before).then_some("a better move is not expanded")
 }

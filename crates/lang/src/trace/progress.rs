@@ -285,7 +285,8 @@ impl TraceProgress {
         node.children.iter().filter_map(value).collect()
     }
 
-    fn due_decision(&self, node: &LiveNode) -> Option<Decision> {
+    /// The decision that follows from what stands at a node and below it.
+    pub(super) fn due_decision(&self, node: &LiveNode) -> Option<Decision> {
         match node.outcome {
             Some(outcome) => {
                 Some(end_decision(self.shape.rules, outcome, node.position.as_ref()?.side_to_move()))

@@ -74,7 +74,13 @@ pub(crate) fn decoder(full_input: bool) -> MavDecoder {
 }
 
 fn train(full_input: bool) -> MavModel {
-    let config = TransformerConfig {
+    let packer = Packer { loss: LossSettings::default(), full_input };
+    fit(config(), full_input, N_STEPS, |rng| batch(&packer, rng))
+}
+
+/// The shape of the small networks here.
+pub(crate) fn config() -> TransformerConfig {
+    TransformerConfig {
         vocab: vocabulary().padded_len(),
         d_model: 48,
         n_layers: 2,
@@ -86,21 +92,29 @@ fn train(full_input: bool) -> MavModel {
         tied: true,
         init_seed: 5,
         variant: Default::default(),
-    };
-    let packer = Packer { loss: LossSettings::default(), full_input };
+    }
+}
+
+/// Trains a network on some batches.
+pub(crate) fn fit(
+    config: TransformerConfig,
+    full_input: bool,
+    n_steps: usize,
+    batch: impl Fn(&mut Xoshiro256PlusPlus) -> Packed,
+) -> MavModel {
     let optimizer =
         OptimizerSettings { algorithm: Algorithm::Muon, average_decay: 0.0, ..OptimizerSettings::default() };
     let state = TrainState::new(initial_parameters(&config).unwrap());
     let mut trainer = CpuTrainer::new(config.clone(), optimizer, state).unwrap();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(9);
-    for step in 0..N_STEPS {
-        let packed = batch(&packer, &mut rng);
-        let rate = 1e-2 * (1.0 - step as f32 / N_STEPS as f32).min(step as f32 / 10.0 + 0.1);
+    for step in 0..n_steps {
+        let packed = batch(&mut rng);
+        let rate = 1e-2 * (1.0 - step as f32 / n_steps as f32).min(step as f32 / 10.0 + 0.1);
         let settings = StepSettings { learning_rate: rate };
         trainer.train_step(&packed.batch, &packed.rows, &settings).unwrap();
     }
     let parameters = trainer.state().unwrap().parameters;
-    MavModel { config, full_input, step: N_STEPS as u64, parameters }
+    MavModel { config, full_input, step: n_steps as u64, parameters }
 }
 
 /// Every known position in all the ways the tests ask for it, in new orders.

@@ -2,14 +2,16 @@
 
 use super::{search_keys, search_name, search_settings};
 use crate::{
-    BuildError, GreedyPlayer, GreedyScoring, GreedySettings, Key, Kind, Options, Registry, SearchPlayer,
-    SharedEvaluators,
+    BuildError, GreedyPlayer, GreedyScoring, GreedySettings, InternalPlayer, InternalPlayerSettings, Key,
+    Kind, Options, Player, Registry, SearchPlayer, Shared, SharedEvaluators,
 };
 use mavis_eval::{Cache, Evaluator, WorldModel};
+use mavis_lang::{Top, trace::MAX_DEPTH};
 use mavis_model::{
     MavModel, ModelError,
     decode::MavDecoder,
     evaluator::{Embedded, EmbeddedSettings, PassCounter},
+    internal::{Internal, InternalSettings},
 };
 use mavis_net::{Device, Precision};
 use mavis_search::knob::{Knob, Range};
@@ -24,11 +26,16 @@ const GPU_BATCH: usize = 256;
 /// Where the model comes from that is used when none is named.
 pub type DefaultModel = fn() -> Result<MavModel, String>;
 
-/// Adds `mav` and `mav-mcts`. Players of one model share one evaluator, and so its batches; the counter returned tells what
+/// Adds `mav`, `mav-mcts` and `mav-is`. Players of one model share one evaluator, and so its batches; the counter returned tells what
 /// all of them have asked.
 pub fn add_models(registry: &mut Registry, default: DefaultModel) -> PassCounter {
     let counter = PassCounter::default();
-    let shared = Shared { evaluators: SharedEvaluators::default(), default, counter: counter.clone() };
+    let shared = Models {
+        evaluators: SharedEvaluators::default(),
+        internals: Shared::default(),
+        default,
+        counter: counter.clone(),
+    };
     let model_keys = || {
         vec![
             Key::new("model", "a model file (default the bundled one)"),
@@ -55,9 +62,19 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) -> PassCounter
         build: Box::new(move |options, seed| {
             let world = options.value::<WorldModel>("world")?.unwrap_or_default();
             let settings = GreedySettings { world, ..greedy_settings(options)? };
-            let evaluator = greedy.evaluator(options, world)?;
+            let evaluator = greedy.asked(options, world)?.evaluator(&greedy, options.kind())?;
             Ok(Box::new(GreedyPlayer::new("mav".to_owned(), evaluator, settings, seed)))
         }),
+    });
+    let mut keys = model_keys();
+    keys.extend(internal_keys());
+    let internal = shared.clone();
+    registry.add(Kind {
+        name: "mav-is",
+        help: "the MAV model's own minimax search, written as text in one answer",
+        keys,
+        open: false,
+        build: Box::new(move |options, seed| internal_player(&internal, options, seed)),
     });
     let mut keys = model_keys();
     keys.extend(search_keys());
@@ -68,7 +85,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) -> PassCounter
         open: false,
         build: Box::new(move |options, seed| {
             let (settings, fixed) = search_settings(options, seed)?;
-            let evaluator = shared.evaluator(options, settings.world)?;
+            let evaluator = shared.asked(options, settings.world)?.evaluator(&shared, options.kind())?;
             let name = search_name("mav-mcts", &settings, seed);
             Ok(Box::new(SearchPlayer::new(name, evaluator, settings, fixed)))
         }),
@@ -78,8 +95,9 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) -> PassCounter
 
 /// What all players of models share.
 #[derive(Clone)]
-struct Shared {
+struct Models {
     evaluators: SharedEvaluators,
+    internals: Shared<Internal>,
     default: DefaultModel,
     counter: PassCounter,
 }
@@ -120,39 +138,87 @@ fn threads_key() -> Key {
     Key { knob: Some(knob), ..Key::new("threads", HELP) }
 }
 
-impl Shared {
-    /// The evaluator that the options name, loaded if nobody has it yet.
-    fn evaluator(
-        &self,
-        options: &mut Options<'_>,
-        world: WorldModel,
-    ) -> Result<Arc<dyn Evaluator>, BuildError> {
-        let path = options.value::<String>("model")?;
-        let asked = Asked {
-            name: path.clone().unwrap_or_else(|| "bundled model".to_owned()),
+/// The options of internal search.
+fn internal_keys() -> Vec<Key> {
+    let InternalPlayerSettings { breadth, depth, context, .. } = InternalPlayerSettings::default();
+    let integer = |name, most, default: usize, help| {
+        let default = default.to_string();
+        Key::from(Knob { name, range: Range::Integer(u64::from(name != "depth"), most), default, help })
+    };
+    vec![
+        integer("breadth", 400, usize::from(breadth), "Moves expanded at every inner node."),
+        integer(
+            "depth",
+            u64::from(MAX_DEPTH),
+            usize::from(depth),
+            "Plies from the root to the leaves; 0 plays as mav does.",
+        ),
+        Key::from(Knob {
+            name: "compact",
+            range: Range::Switch,
+            default: "false".to_owned(),
+            help: "Leave out the parent's state at every node, for shorter traces.",
+        }),
+        Key::new("top", "moves that every node lists: all, or the K best (default all)"),
+        integer("context", 65_536, context, "Tokens of a whole trace at most; larger trees are refused."),
+    ]
+}
+
+fn internal_player(
+    models: &Models,
+    options: &mut Options<'_>,
+    seed: u64,
+) -> Result<Box<dyn Player>, BuildError> {
+    let defaults = InternalPlayerSettings::default();
+    let top = match options.value::<String>("top")?.as_deref() {
+        None => defaults.top,
+        Some("all") => Top::All,
+        Some(text) => match text.parse() {
+            Ok(k @ 1..) => Top::Best(k),
+            _ => return Err(BuildError::value(options.kind(), "top", text)),
+        },
+    };
+    let settings = InternalPlayerSettings {
+        breadth: options.positive("breadth")?.unwrap_or(defaults.breadth),
+        depth: options.value("depth")?.unwrap_or(defaults.depth),
+        compact: options.value("compact")?.unwrap_or(defaults.compact),
+        context: options.positive("context")?.unwrap_or(defaults.context),
+        top,
+    };
+    if settings.depth > MAX_DEPTH {
+        return Err(BuildError::value(options.kind(), "depth", &settings.depth.to_string()));
+    }
+    let asked = models.asked(options, WorldModel::Rules)?;
+    let evaluator = asked.evaluator(models, options.kind())?;
+    let plain = |name: String| GreedyPlayer::new(name, evaluator.clone(), GreedySettings::default(), seed);
+    if settings.depth == 0 {
+        return Ok(Box::new(plain("mav".to_owned())));
+    }
+    let InternalPlayerSettings { breadth, depth, .. } = settings;
+    let name = format!("mav-is({breadth},{depth})");
+    let internal = asked.internal(models, options.kind())?;
+    let fallback = plain(name.clone());
+    Ok(Box::new(InternalPlayer::new(name, internal, settings, evaluator, fallback)))
+}
+
+impl Models {
+    /// The model that the options name.
+    fn asked(&self, options: &mut Options<'_>, world: WorldModel) -> Result<Asked, BuildError> {
+        Ok(Asked {
+            path: options.value::<String>("model")?,
             precision: options.value::<Precision>("precision")?.unwrap_or_default(),
             device: options.value::<Device>("device")?.unwrap_or_default(),
             threads: options.positive::<usize>("threads")?.and_then(NonZeroUsize::new),
             world,
-        };
-        let load = || -> Result<Arc<dyn Evaluator>, String> {
-            let model = match &path {
-                Some(path) => MavModel::load(Path::new(path)).map_err(|error| error.to_string())?,
-                None => (self.default)()?,
-            };
-            let embedded = asked.open(&model, self.counter.clone()).map_err(|error| error.to_string())?;
-            Ok(Arc::new(Cache::new(embedded, REMEMBERED)))
-        };
-        self.evaluators
-            .find_or_load(&format!("{asked:?}"), load)
-            .map_err(|reason| BuildError::Unavailable { player: options.kind().to_owned(), reason })
+        })
     }
 }
 
 /// Which evaluator is asked for; equal ones are one.
 #[derive(Debug)]
 struct Asked {
-    name: String,
+    /// The file; `None` means the bundled model.
+    path: Option<String>,
     precision: Precision,
     device: Device,
     threads: Option<NonZeroUsize>,
@@ -160,11 +226,42 @@ struct Asked {
 }
 
 impl Asked {
+    /// The evaluator, loaded if nobody has it yet.
+    fn evaluator(&self, models: &Models, player: &str) -> Result<Arc<dyn Evaluator>, BuildError> {
+        let load = || -> Result<Arc<dyn Evaluator>, String> {
+            let model = self.load(models)?;
+            let embedded = self.open(&model, models.counter.clone()).map_err(|error| error.to_string())?;
+            Ok(Arc::new(Cache::new(embedded, REMEMBERED)))
+        };
+        let unavailable = |reason| BuildError::Unavailable { player: player.to_owned(), reason };
+        models.evaluators.find_or_load(&format!("{self:?}"), load).map_err(unavailable)
+    }
+
+    /// The model that searches by itself, loaded if nobody has it yet.
+    fn internal(&self, models: &Models, player: &str) -> Result<Arc<Internal>, BuildError> {
+        let load = || -> Result<Arc<Internal>, String> {
+            let model = self.load(models)?;
+            let settings = InternalSettings { threads: self.threads, ..InternalSettings::default() };
+            let opened = Internal::open(&model, self.precision, self.device, settings);
+            opened.map(Arc::new).map_err(|error| error.to_string())
+        };
+        let unavailable = |reason| BuildError::Unavailable { player: player.to_owned(), reason };
+        models.internals.find_or_load(&format!("{self:?}"), load).map_err(unavailable)
+    }
+
+    fn load(&self, models: &Models) -> Result<MavModel, String> {
+        match &self.path {
+            Some(path) => MavModel::load(Path::new(path)).map_err(|error| error.to_string()),
+            None => (models.default)(),
+        }
+    }
+
     fn open(&self, model: &MavModel, counter: PassCounter) -> Result<Embedded, ModelError> {
         let on_gpu = self.precision != Precision::Int8
             && self.device.resolved().is_ok_and(|device| device == Device::Cuda);
         let batch = if on_gpu { GPU_BATCH } else { EmbeddedSettings::default().batch };
-        let (world, threads, name) = (self.world, self.threads, self.name.clone());
+        let (world, threads) = (self.world, self.threads);
+        let name = self.path.clone().unwrap_or_else(|| "bundled model".to_owned());
         let settings = EmbeddedSettings { world, batch, threads, name, counter };
         let open = || MavDecoder::open(model, self.precision, self.device);
         let mut decoders = vec![open()?];

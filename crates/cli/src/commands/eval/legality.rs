@@ -14,7 +14,10 @@ use mavis_league::metrics::{
     Bands, LegalitySample, Metric, legality, metric_columns, metric_table, metrics_json,
 };
 use mavis_league::wire::MetricJson;
-use mavis_model::decode::{Drafting, GreedySettings, MavDecoder};
+use mavis_model::{
+    MavModel,
+    decode::{Drafting, GreedySettings, MavDecoder},
+};
 use mavis_net::{Device, Precision};
 use mavis_play::PlayerSpec;
 use rand::{SeedableRng, seq::index};
@@ -259,23 +262,47 @@ fn write(
 
 /// The model behind a player.
 pub(super) fn decoder(player: &str) -> anyhow::Result<MavDecoder> {
-    let spec: PlayerSpec = player.parse().or_bad_input()?;
-    if !spec.kind.starts_with("mav") {
-        let kind = spec.kind;
-        return Err(BadInput::new(format!("'{kind}' has no model to ask (mav, or mav:model=FILE)")).into());
+    let named = NamedModel::read(player, &[])?;
+    named.decoder()
+}
+
+/// A model that a player's spec names, and where it runs.
+pub(super) struct NamedModel {
+    pub(super) model: MavModel,
+    pub(super) precision: Precision,
+    pub(super) device: Device,
+    pub(super) spec: PlayerSpec,
+}
+
+impl NamedModel {
+    /// Reads the spec of a player over a model; `more` are options beside those of the model that mean something here.
+    pub(super) fn read(player: &str, more: &[&str]) -> anyhow::Result<Self> {
+        let spec: PlayerSpec = player.parse().or_bad_input()?;
+        if !spec.kind.starts_with("mav") {
+            let kind = spec.kind;
+            return Err(
+                BadInput::new(format!("'{kind}' has no model to ask (mav, or mav:model=FILE)")).into()
+            );
+        }
+        let known = [&["model", "precision", "device"], more].concat();
+        if let Some(key) = spec.options.keys().find(|key| !known.contains(&key.as_str())) {
+            let known = known.join(" ");
+            return Err(BadInput::new(format!("option '{key}' says nothing here (known: {known})")).into());
+        }
+        let option = |key: &str| spec.options.get(key).map(String::as_str);
+        let device: Device = option("device").map_or(Ok(Device::default()), str::parse).or_bad_input()?;
+        let precision: Precision =
+            option("precision").map_or(Ok(Precision::default()), str::parse).or_bad_input()?;
+        let model = match option("model") {
+            Some(path) => read_model(Path::new(path))?,
+            None => bundled::model().map_err(|error| anyhow!(error))?,
+        };
+        Ok(Self { model, precision, device, spec })
     }
-    let known = ["model", "precision", "device"];
-    if let Some(key) = spec.options.keys().find(|key| !known.contains(&key.as_str())) {
-        let known = known.join(" ");
-        return Err(BadInput::new(format!("option '{key}' says nothing here (known: {known})")).into());
+
+    /// A decoder of it.
+    pub(super) fn decoder(&self) -> anyhow::Result<MavDecoder> {
+        MavDecoder::open(&self.model, self.precision, self.device)
+            .map_err(|error| BadInput::new(error).into())
     }
-    let option = |key: &str| spec.options.get(key).map(String::as_str);
-    let device: Device = option("device").map_or(Ok(Device::default()), str::parse).or_bad_input()?;
-    let precision: Precision =
-        option("precision").map_or(Ok(Precision::default()), str::parse).or_bad_input()?;
-    let model = match option("model") {
-        Some(path) => read_model(Path::new(path))?,
-        None => bundled::model().map_err(|error| anyhow!(error))?,
-    };
-    MavDecoder::open(&model, precision, device).map_err(|error| BadInput::new(error).into())
 }

@@ -1,0 +1,256 @@
+//! Internal search: whole traces by greedy decoding, in far fewer passes than they have tokens.
+//!
+//! Most of a trace follows from what stands before it: headers, paths and previous states by the grammar, states by the rules,
+//! decisions by the values. All that is drafted at once and checked in one pass, as drafted states are. What is left are the
+//! lists. Where a list opens, all legal moves are run as branches in the pass that checks the draft before it; their values,
+//! and the likelihood of each move as the next one, draft the list. A token is written only where the network itself likes it best
+//! after all tokens before it, so the text is that of plain greedy decoding.
+
+mod hints;
+
+use super::{MavDecoder, likeliest};
+use crate::ModelError;
+use hints::Hints;
+use mavis_game::{Move, Position};
+use mavis_lang::{
+    Step, Token, moves,
+    trace::{Due, Shape, TraceProgress},
+    vocab,
+};
+use mavis_net::{Batch, BatchToken, Logits, SessionId, Want};
+
+/// Tokens of a draft at most; a pass of more takes memory without need.
+const MOST_DRAFTED: usize = 768;
+
+/// Guesses in one draft: as many as proved right last time twice over, between these.
+const FEWEST_GUESSES: usize = 4;
+const MOST_GUESSES: usize = 64;
+
+/// How a trace is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceSettings {
+    /// Tokens of the trace at most, its prompt included; a longer one is cut.
+    pub max_tokens: usize,
+    /// Whether drafts are checked. The text is the same without them.
+    pub drafting: bool,
+}
+
+/// A trace that is being written.
+pub struct TraceStream {
+    session: SessionId,
+    progress: TraceProgress,
+    settings: TraceSettings,
+    /// Tokens in the session.
+    cached: usize,
+    hints: Hints,
+    /// What the next pass checks: tokens that may follow, then moves that each may.
+    is_prepared: bool,
+    draft: Vec<Token>,
+    branches: Vec<Move>,
+    /// How many guesses the next draft may contain.
+    n_guesses: usize,
+    n_passes: usize,
+}
+
+impl TraceStream {
+    /// The trace so far.
+    #[must_use]
+    pub fn progress(&self) -> &TraceProgress {
+        &self.progress
+    }
+
+    /// Passes of the network so far.
+    #[must_use]
+    pub fn n_passes(&self) -> usize {
+        self.n_passes
+    }
+
+    /// Whether there is more to write.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.progress.step() == Step::More && self.progress.tokens().len() < self.settings.max_tokens
+    }
+}
+
+impl MavDecoder {
+    /// Begins a trace; [`MavDecoder::close_trace`] frees its memory.
+    ///
+    /// # Errors
+    /// When the device has no memory left.
+    pub fn open_trace(
+        &mut self,
+        shape: Shape,
+        position: &Position,
+        settings: TraceSettings,
+    ) -> Result<TraceStream, ModelError> {
+        Ok(TraceStream {
+            session: self.decoder.open()?,
+            progress: TraceProgress::new(shape, position),
+            settings,
+            cached: 0,
+            hints: Hints::default(),
+            is_prepared: false,
+            draft: Vec::new(),
+            branches: Vec::new(),
+            n_guesses: FEWEST_GUESSES,
+            n_passes: 0,
+        })
+    }
+
+    /// Ends a trace, finished or not.
+    pub fn close_trace(&mut self, stream: &TraceStream) {
+        self.decoder.close(stream.session);
+    }
+
+    /// One pass over all traces that are not finished; each is longer by at least one token.
+    ///
+    /// # Errors
+    /// When the network fails.
+    pub fn advance_traces(&mut self, streams: &mut [&mut TraceStream]) -> Result<(), ModelError> {
+        let mut batch = Batch::default();
+        let mut rows = Vec::new();
+        let mut sessions = Vec::new();
+        let mut open: Vec<&mut TraceStream> =
+            streams.iter_mut().map(|stream| &mut **stream).filter(|stream| stream.is_open()).collect();
+        for stream in &mut open {
+            stream.prepare();
+            stream.push(&mut batch, self.full_input);
+            let end = batch.len() as u32;
+            rows.extend(end - stream.n_rows() as u32..end);
+            sessions.push(stream.session);
+        }
+        if open.is_empty() {
+            return Ok(());
+        }
+        let logits = self.decoder.extend(&sessions, &batch, &Want::rows(rows))?;
+        let mut row = 0;
+        for stream in open {
+            let n_rows = stream.n_rows();
+            let n_pending = stream.progress.tokens().len() - stream.cached;
+            let n_accepted = stream.take(&logits, row);
+            row += n_rows;
+            stream.cached += n_pending + n_accepted;
+            self.decoder.truncate(stream.session, stream.cached)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a whole trace by itself.
+    ///
+    /// # Errors
+    /// When the network fails.
+    pub fn write_trace(
+        &mut self,
+        shape: Shape,
+        position: &Position,
+        settings: TraceSettings,
+    ) -> Result<TraceStream, ModelError> {
+        let mut stream = self.open_trace(shape, position, settings)?;
+        let mut written = Ok(());
+        while stream.is_open() && written.is_ok() {
+            written = self.advance_traces(&mut [&mut stream]);
+        }
+        self.close_trace(&stream);
+        written.map(|()| stream)
+    }
+}
+
+impl TraceStream {
+    /// Rows of logits that a pass gives it: after the last token, after each drafted one, after each branch.
+    fn n_rows(&self) -> usize {
+        1 + self.draft.len() + self.branches.len()
+    }
+
+    /// Drafts what may come next; the tokens and rows it takes in a pass.
+    pub(crate) fn prepare(&mut self) -> (usize, usize) {
+        if !self.is_prepared {
+            self.is_prepared = true;
+            self.draft();
+        }
+        let n_written = self.progress.tokens().len() - self.cached;
+        (n_written + self.draft.len() + self.branches.len(), self.n_rows())
+    }
+
+    fn draft(&mut self) {
+        self.draft.clear();
+        self.branches.clear();
+        if !self.settings.drafting {
+            return;
+        }
+        let room = self.settings.max_tokens.saturating_sub(self.progress.tokens().len());
+        let mut ahead = self.progress.clone();
+        let mut n_guesses = 0;
+        while self.draft.len() < room.min(MOST_DRAFTED) {
+            let token = match ahead.due() {
+                None => break,
+                Some(Due::Token(token)) => token,
+                Some(Due::Listed) if !self.hints.know(&ahead) => {
+                    self.branches.extend(ahead.unlisted());
+                    break;
+                }
+                Some(due) if n_guesses < self.n_guesses => {
+                    n_guesses += 1;
+                    match self.hints.guess(&ahead, due) {
+                        Some(token) => token,
+                        None => break,
+                    }
+                }
+                Some(_) => break,
+            };
+            ahead.push(token);
+            self.draft.push(token);
+        }
+    }
+
+    /// Appends what the network has not read, the draft and the branches as one sequence.
+    fn push(&self, batch: &mut Batch, full_input: bool) {
+        let prompt_len = if full_input { self.progress.prompt_len() } else { 0 };
+        let written = &self.progress.tokens()[self.cached..];
+        batch.begin();
+        for (position, &token) in (self.cached..).zip(written.iter().chain(&self.draft)) {
+            let prefix_end = if position < prompt_len { prompt_len as u32 } else { 0 };
+            let id = u32::from(token);
+            batch.push(BatchToken { id, position: position as u32, prefix_end, branch_start: 0 });
+        }
+        let end = self.cached + written.len() + self.draft.len();
+        let rules = self.progress.shape().rules;
+        for &mv in &self.branches {
+            let token = moves::token_of(rules, mv).unwrap_or(vocab::UNK);
+            batch.push_branch(&[u32::from(token)], end, end, self.cached);
+        }
+    }
+
+    /// Goes through the rows of a pass: each gives a token, and the draft holds as long as it agrees. Returns how much of it did.
+    fn take(&mut self, logits: &Logits, first_row: usize) -> usize {
+        self.n_passes += 1;
+        self.is_prepared = false;
+        let draft = std::mem::take(&mut self.draft);
+        let (mut n_accepted, mut n_guessed) = (0, 0);
+        loop {
+            let row = logits.row(first_row + n_accepted);
+            let due = self.progress.due();
+            if due == Some(Due::Listed) {
+                self.hints.order(&self.progress, row);
+            }
+            let token = likeliest(row);
+            self.progress.push(token);
+            if !self.is_open() {
+                break;
+            }
+            match draft.get(n_accepted) {
+                Some(&drafted) if drafted == token => {
+                    n_accepted += 1;
+                    n_guessed += usize::from(!matches!(due, Some(Due::Token(_))));
+                }
+                Some(_) => break,
+                None => {
+                    let values = (first_row + draft.len() + 1..).map(|row| logits.row(row));
+                    self.hints.values(&self.progress, self.branches.iter().copied().zip(values));
+                    break;
+                }
+            }
+        }
+        self.n_guesses = (2 * n_guessed).clamp(FEWEST_GUESSES, MOST_GUESSES);
+        n_accepted
+    }
+}

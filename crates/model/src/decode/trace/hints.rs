@@ -1,0 +1,96 @@
+//! What is known of a list before it is written.
+
+use crate::fan_out::value_distribution;
+use mavis_game::Move;
+use mavis_lang::{
+    Token, moves,
+    trace::{Due, TraceProgress},
+    value::value_token,
+    vocab::VALUES,
+};
+use mavis_value::{Bucket, N_BUCKETS};
+
+/// Guesses for the node in hand. They need not be right, as every one is checked.
+#[derive(Default)]
+pub(super) struct Hints {
+    /// Which node they are about: the number of nodes when its list began.
+    node: usize,
+    /// The moves still to list, the likeliest next one first.
+    order: Vec<Move>,
+    /// The value of each move as if it were listed next: the likeliest, and the mean.
+    values: Vec<(Move, Bucket, f32)>,
+}
+
+impl Hints {
+    /// Whether values of the node in hand are known.
+    pub(super) fn know(&self, progress: &TraceProgress) -> bool {
+        self.node == progress.nodes().len() && !self.values.is_empty()
+    }
+
+    /// Takes the logits of the place where a move is listed.
+    pub(super) fn order(&mut self, progress: &TraceProgress, logits: &[f32]) {
+        let rules = progress.shape().rules;
+        let logit = |mv: Move| {
+            let token = moves::token_of(rules, mv).map_or(usize::MAX, usize::from);
+            logits.get(token).copied().unwrap_or(f32::NEG_INFINITY)
+        };
+        let mut order: Vec<(Move, f32)> = progress.unlisted().map(|mv| (mv, logit(mv))).collect();
+        order.sort_by(|one, other| other.1.total_cmp(&one.1));
+        self.order = order.into_iter().map(|(mv, _)| mv).collect();
+        self.turn_to(progress);
+    }
+
+    /// Takes the logits after each of some moves that may be listed next.
+    pub(super) fn values<'a>(
+        &mut self,
+        progress: &TraceProgress,
+        rows: impl Iterator<Item = (Move, &'a [f32])>,
+    ) {
+        self.turn_to(progress);
+        let first = usize::from(VALUES.start);
+        self.values.extend(rows.map(|(mv, logits)| {
+            let distribution = value_distribution(&logits[first..][..N_BUCKETS]);
+            (mv, distribution.mode(), distribution.mean())
+        }));
+    }
+
+    fn turn_to(&mut self, progress: &TraceProgress) {
+        if self.node != progress.nodes().len() {
+            self.node = progress.nodes().len();
+            self.values.clear();
+        }
+    }
+
+    /// A guess at what is due.
+    pub(super) fn guess(&self, progress: &TraceProgress, due: Due) -> Option<Token> {
+        if self.node != progress.nodes().len() {
+            return None;
+        }
+        let node = progress.current();
+        let mv = match due {
+            Due::Token(token) => return Some(token),
+            Due::Value(mv) => return self.value(mv).map(|(_, bucket, _)| value_token(*bucket)),
+            Due::Listed => {
+                let unlisted: Vec<Move> = progress.unlisted().collect();
+                self.order.iter().copied().find(|mv| unlisted.contains(mv))?
+            }
+            Due::Best | Due::Child => {
+                let is_free =
+                    |mv: &Move| due == Due::Best || !node.children.iter().any(|(other, _)| other == mv);
+                // Among equal values the best action comes first, then the finer value decides.
+                let rank = |&(mv, bucket): &(Move, Bucket)| {
+                    (bucket, node.best == Some(mv), self.value(mv).map_or(0.0, |(_, _, mean)| *mean))
+                };
+                let free = node.moves.iter().filter(|(mv, _)| is_free(mv));
+                let highest = free.reduce(|best, next| if rank(next) > rank(best) { next } else { best });
+                highest.map(|(mv, _)| *mv)?
+            }
+            Due::Unknown => return None,
+        };
+        moves::token_of(progress.shape().rules, mv)
+    }
+
+    fn value(&self, mv: Move) -> Option<&(Move, Bucket, f32)> {
+        self.values.iter().find(|(other, ..)| *other == mv)
+    }
+}

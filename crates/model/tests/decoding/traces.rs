@@ -1,0 +1,139 @@
+//! Internal search by a small network that was trained on a few traces of Hex 3x3.
+
+use super::trained::{config, fit, model};
+use mavis_game::{Game, Move, Position, Rules};
+use mavis_lang::{
+    Step, Top, check_trace, grow_trace,
+    trace::{Evaluation, Shape, trace_example},
+};
+use mavis_model::{
+    MavModel,
+    decode::{MavDecoder, TraceSettings, TraceStream},
+    pack::{LossSettings, Packed, Packer},
+};
+use mavis_net::{Precision, initial_parameters};
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::sync::LazyLock;
+
+const RULES: Rules = Rules::Hex { size: 3, swap: false };
+const N_STEPS: usize = 220;
+
+/// Every shape the network has seen.
+pub(crate) fn shapes() -> Vec<Shape> {
+    let shape = |breadth, depth, compact, top| Shape { rules: RULES, breadth, depth, compact, top };
+    vec![shape(2, 1, false, Top::All), shape(2, 2, true, Top::All), shape(2, 1, false, Top::Best(3))]
+}
+
+/// Positions it has seen, the last near the end of a game.
+pub(crate) fn roots() -> Vec<Position> {
+    [&[][..], &["a1"], &["b2", "a1", "b1"]]
+        .into_iter()
+        .map(|moves| {
+            let mut position = Position::start(RULES);
+            for mv in moves {
+                position.play_text(mv).unwrap();
+            }
+            position
+        })
+        .collect()
+}
+
+fn evaluate(position: &Position) -> Evaluation {
+    let value = |mv: Move| f32::from((mv.0 * 5 + 3 * position.ply() as u16) % 8) / 8.0;
+    let moves: Vec<(Move, f32)> = position.legal_moves().into_iter().map(|mv| (mv, value(mv))).collect();
+    let best = moves.iter().copied().reduce(|best, next| if next.1 > best.1 { next } else { best });
+    Evaluation { best: best.map(|(mv, _)| mv), moves }
+}
+
+/// A model that has learned its traces by heart, lists in an order drawn once for each.
+pub(crate) fn searcher() -> &'static MavModel {
+    static MODEL: LazyLock<MavModel> = LazyLock::new(train);
+    &MODEL
+}
+
+fn train() -> MavModel {
+    let packer = Packer { loss: LossSettings::default(), full_input: true };
+    let unused =
+        mavis_data::AnnotatedPosition { position: Position::start(RULES), moves: Vec::new(), best: None };
+    let mut packed = Packed::default();
+    for shape in shapes() {
+        for (seed, root) in roots().iter().enumerate() {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed as u64);
+            let trace = grow_trace(shape, root, &mut evaluate, &mut rng);
+            packer.push_chain(&mut packed, &trace_example(&trace), &unused);
+        }
+    }
+    packed.finish();
+    fit(config(), true, N_STEPS, |_| packed.clone())
+}
+
+fn write(
+    decoder: &mut MavDecoder,
+    shape: Shape,
+    root: &Position,
+    drafting: bool,
+    most: usize,
+) -> TraceStream {
+    decoder.write_trace(shape, root, TraceSettings { max_tokens: most, drafting }).unwrap()
+}
+
+#[test]
+fn drafted_traces_are_those_of_plain_decoding_in_a_fifth_of_the_passes() {
+    let mut decoder = MavDecoder::cpu(searcher(), Precision::Exact).unwrap();
+    let (mut plain_passes, mut passes, mut n_faithful) = (0, 0, 0);
+    for shape in shapes() {
+        for root in roots() {
+            let plain = write(&mut decoder, shape, &root, false, 2_000);
+            let drafted = write(&mut decoder, shape, &root, true, 2_000);
+            assert_eq!(plain.progress().tokens(), drafted.progress().tokens(), "{shape:?} {root}");
+            let written = plain.progress().tokens().len() - plain.progress().prompt_len();
+            assert_eq!(plain.n_passes(), written);
+            plain_passes += plain.n_passes();
+            passes += drafted.n_passes();
+            let trace = drafted.progress().trace();
+            n_faithful += usize::from(trace.is_ok_and(|trace| check_trace(&trace, None).is_ok()));
+        }
+    }
+    assert!(n_faithful >= 8, "{n_faithful} of 9 learned traces are faithful");
+    assert!(5 * passes < plain_passes, "{passes} passes with drafts, {plain_passes} without");
+}
+
+#[test]
+fn networks_that_know_no_traces_write_the_same_with_and_without_drafts_and_stop() {
+    // One that speaks the language of lists only, and one that knows nothing; both break off, loop or are cut.
+    let wild = initial_parameters(&config()).unwrap().iter().map(|x| x * 6.0).collect();
+    let wild = MavModel { parameters: wild, ..model(false).clone() };
+    for (model, rules) in [(model(true), Rules::Connect4), (&wild, Rules::Chess), (&wild, Rules::Togyz)] {
+        let mut decoder = MavDecoder::cpu(model, Precision::Exact).unwrap();
+        let shape = Shape { rules, breadth: 2, depth: 1, compact: false, top: Top::All };
+        for most in [150, 400] {
+            let root = Position::start(rules);
+            let plain = write(&mut decoder, shape, &root, false, most);
+            let drafted = write(&mut decoder, shape, &root, true, most);
+            assert_eq!(plain.progress().tokens(), drafted.progress().tokens());
+            assert!(plain.progress().tokens().len() <= most);
+            assert_ne!(plain.progress().step(), Step::Done);
+        }
+    }
+}
+
+#[test]
+fn traces_of_several_positions_share_their_passes() {
+    let mut decoder = MavDecoder::cpu(searcher(), Precision::Exact).unwrap();
+    let (shape, settings) = (shapes()[0], TraceSettings { max_tokens: 2_000, drafting: true });
+    let mut streams: Vec<TraceStream> =
+        roots().iter().map(|root| decoder.open_trace(shape, root, settings).unwrap()).collect();
+    let mut n_passes = 0;
+    while streams.iter().any(TraceStream::is_open) {
+        decoder.advance_traces(&mut streams.iter_mut().collect::<Vec<_>>()).unwrap();
+        n_passes += 1;
+    }
+    let most = streams.iter().map(TraceStream::n_passes).max().unwrap();
+    assert_eq!(n_passes, most);
+    for (stream, root) in streams.iter().zip(roots()) {
+        decoder.close_trace(stream);
+        let alone = write(&mut decoder, shape, &root, true, 2_000);
+        assert_eq!(alone.progress().tokens(), stream.progress().tokens());
+    }
+}
