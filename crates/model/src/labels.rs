@@ -6,7 +6,7 @@ use crate::{
     fan_out::{self, Asked, ValueLogits},
 };
 use mavis_data::Labeler;
-use mavis_game::{Move, Position};
+use mavis_game::{Game as _, Move, Position};
 use mavis_lang::trace::Evaluation;
 use mavis_net::{Device, Precision, Room};
 use mavis_oracle::Identity;

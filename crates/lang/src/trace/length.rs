@@ -6,7 +6,7 @@ use crate::{
     request::{Input, write_prompt},
     state::state_len,
 };
-use mavis_game::{Position, Rules};
+use mavis_game::{Game as _, Position, Rules};
 
 /// The tokens of a trace whose nodes have `n_legal` legal moves each, its prompt included. Games that end within the tree make it
 /// shorter.

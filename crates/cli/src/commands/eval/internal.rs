@@ -379,7 +379,7 @@ fn metrics(samples: &[Sample]) -> Vec<Metric> {
     };
     let mean = |name, value: &dyn Fn(&Sample) -> Option<f64>| {
         let values: Vec<(f64, f64)> = samples.iter().filter_map(value).map(|value| (0.0, value)).collect();
-        Metric::mean(name, &values, &bands)
+        Metric::mean(name, &values, &bands, 0.0..=f64::INFINITY)
     };
     let nodes = |name, part: &dyn Fn(&TraceCounts) -> Share| {
         let parts = samples.iter().map(|sample| part(&sample.counts));
