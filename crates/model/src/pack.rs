@@ -101,9 +101,14 @@ impl Packer {
     /// Tokens a star of this example takes.
     #[must_use]
     pub fn star_len(example: &Example) -> usize {
-        example.list.map_or(example.tokens.len(), |list| {
-            if list.is_terminal() { example.tokens.len() } else { list.start + list.n_moves }
-        })
+        let n_moves = example.list.filter(|list| !list.is_terminal()).map_or(0, |list| list.n_moves);
+        Self::trunk_len(example) + n_moves
+    }
+
+    /// Tokens before its list of moves; all of them where there is none, or an end of the game in its place.
+    #[must_use]
+    pub fn trunk_len(example: &Example) -> usize {
+        example.list.filter(|list| !list.is_terminal()).map_or(example.tokens.len(), |list| list.start)
     }
 
     /// Appends an example with its listed moves as branches that see what stands before the list but not each other. The

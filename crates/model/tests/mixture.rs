@@ -150,3 +150,21 @@ fn the_same_number_gives_the_same_batch() {
     assert_eq!(fill(11), fill(11));
     assert_ne!(fill(11).0, fill(12).0);
 }
+
+/// The room of a batch is that of the device it goes to.
+#[test]
+fn no_batch_is_larger_than_its_settings() {
+    for rules in GAMES {
+        let set: Arc<dyn Annotations> = Arc::new(annotated(rules, 50));
+        let batch = BatchSettings { examples: 40, tokens: 2_000, sequence: 1_024 };
+        // Random play that reaches ends of games has the most ways to be laid out.
+        let examples = ExampleSettings { random_play: 0.5, ended: 0.1, ..ExampleSettings::default() };
+        let settings = MixtureSettings { seed: 9, batch, examples, ..MixtureSettings::default() };
+        let mixture = Mixture::new(vec![(set, 1.0)], settings).unwrap();
+        let mut packed = Packed::default();
+        for number in 0..400 {
+            mixture.fill(number, &mut packed).unwrap();
+            assert!(packed.batch.len() <= batch.tokens, "{rules} {number}: {}", packed.batch.len());
+        }
+    }
+}

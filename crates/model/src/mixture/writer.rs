@@ -112,7 +112,7 @@ impl<'a> Writer<'a> {
         let len = match question.layout {
             Layout::Chain | Layout::NextState => example.tokens.len(),
             Layout::Star => Packer::star_len(example),
-            Layout::LegalMoves => example.list.map_or(example.tokens.len(), |list| list.start),
+            Layout::LegalMoves => Packer::trunk_len(example),
         };
         let n_listed = example.list.map_or(0, |list| list.n_moves);
         let n_targets = packed.rows.target_ids.len() + n_listed * (n_listed + 1) / 2;
