@@ -5,7 +5,7 @@ use crate::pairing::Schedule;
 use crate::ratings::{Anchor, Calibration, CalibrationError, Intervals, RatingError, Ratings, rate};
 use crate::results::{Results, Tally};
 use crate::sprt::{Pentanomial, Sprt, SprtError, Verdict, sprt};
-use crate::wire::{EndKind, LeagueConfig, StoredGame, results_of};
+use crate::wire::{EndKind, LeagueConfig, StoredGame, StoredMove, results_of};
 use mavis_game::{Game as _, Side};
 use std::collections::BTreeMap;
 
@@ -32,6 +32,8 @@ pub struct Standings {
     pub cross: Vec<Vec<Tally>>,
     /// Mean seconds a move of each player, in the order of the configuration; `None` without moves.
     pub seconds: Vec<Option<f64>>,
+    /// Mean tokens a move of players that search in text, in the same order; `None` for others.
+    pub tokens: Vec<Option<f64>>,
     /// How games ended.
     pub ends: BTreeMap<EndKind, u64>,
     /// Games lost by a fault, by player and sort.
@@ -122,7 +124,11 @@ pub fn standings(
         external_missing,
         order,
         cross: results.cross_table(),
-        seconds: seconds(config, &names, games),
+        seconds: means(config, &names, games, |made| made.seconds),
+        tokens: means(config, &names, games, |made| made.tokens as f64)
+            .into_iter()
+            .map(|mean| mean.filter(|tokens| *tokens > 0.0))
+            .collect(),
         ends,
         faults,
         forfeits: forfeits(&names, games),
@@ -170,7 +176,13 @@ fn history(
     Ok(history)
 }
 
-fn seconds(config: &LeagueConfig, names: &[String], games: &[StoredGame]) -> Vec<Option<f64>> {
+/// The mean of something over each player's moves.
+fn means(
+    config: &LeagueConfig,
+    names: &[String],
+    games: &[StoredGame],
+    of: impl Fn(&StoredMove) -> f64,
+) -> Vec<Option<f64>> {
     let index: BTreeMap<&str, usize> =
         names.iter().enumerate().map(|(idx, name)| (name.as_str(), idx)).collect();
     let mut sums = vec![(0.0, 0_u64); names.len()];
@@ -184,7 +196,7 @@ fn seconds(config: &LeagueConfig, names: &[String], games: &[StoredGame]) -> Vec
         };
         for (made, mover) in game.moves.iter().zip(movers.into_iter().cycle()) {
             if let Some(&idx) = index.get(mover.as_str()) {
-                sums[idx].0 += made.seconds;
+                sums[idx].0 += of(made);
                 sums[idx].1 += 1;
             }
         }

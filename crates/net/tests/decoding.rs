@@ -229,3 +229,45 @@ fn an_empty_batch_has_no_logits() {
     assert_eq!(logits.n_rows(), 0);
     assert_eq!(decoder.extend(&[], &Batch::default(), &Want::default()).unwrap().n_rows(), 0);
 }
+
+/// The longest context of internal search: what drafts and branches leave behind must not matter however long a session is.
+#[test]
+fn a_session_of_8192_tokens_equals_one_pass_over_them() {
+    const LEN: usize = 8_192;
+    let config = TransformerConfig { n_layers: 2, d_model: 16, n_heads: 1, d_ff: 24, ..config(true) };
+    let parameters = parameters(&config);
+    let mut decoder = CpuDecoder::new(config, &parameters, Precision::Exact).unwrap();
+    let text = tokens(LEN, 6);
+    let mut whole = Batch::default();
+    whole.push_causal(&text);
+    let rows: Vec<u32> = [0, 31, 4_095, 4_096, 8_000, 8_190, 8_191].to_vec();
+    let expected = decoder.logits(&whole, &Want::rows(rows.clone())).unwrap();
+    let session = decoder.open().unwrap();
+    let mut len = 0;
+    // Pieces of all sizes, as prompts, drafts and single tokens come; wrong drafts and branches are taken back.
+    for size in [1, 31, 700, 4_096, 1].into_iter().chain(std::iter::repeat(37)) {
+        let size = size.min(LEN - len);
+        if size == 0 {
+            break;
+        }
+        let mut batch = Batch::default();
+        batch.begin();
+        for (i, &id) in text[len..len + size].iter().enumerate() {
+            batch.push(BatchToken { id, position: (len + i) as u32, prefix_end: 0, branch_start: 0 });
+        }
+        for branch in 0..3 {
+            batch.push_branch(&tokens(1, branch), len + size, len + size, len);
+        }
+        let wanted: Vec<u32> =
+            rows.iter().copied().filter(|row| (len..len + size).contains(&(*row as usize))).collect();
+        let places: Vec<u32> = wanted.iter().map(|row| row - len as u32).collect();
+        let logits = decoder.extend(&[session], &batch, &Want::rows(places)).unwrap();
+        for (place, row) in wanted.iter().enumerate() {
+            let at = rows.iter().position(|other| other == row).unwrap();
+            assert_close(logits.row(place), expected.row(at));
+        }
+        len += size;
+        decoder.truncate(session, len).unwrap();
+    }
+    assert_eq!(decoder.session_len(session).unwrap(), LEN);
+}

@@ -137,9 +137,11 @@ fn header(standings: &Standings) -> String {
 
 fn ratings_table(standings: &Standings) -> String {
     let external = if standings.external.is_some() { "<th>External</th>" } else { "" };
+    let has_tokens = standings.tokens.iter().any(Option::is_some);
+    let tokens = if has_tokens { "<th title=\"mean tokens of a move\">Tokens</th>" } else { "" };
     let mut text = format!(
         "<div class=\"scroll\"><table><tr><th></th><th class=\"name\">Player</th><th>Elo</th>{external}\
-         <th>Games</th><th>Score</th><th>Won · drawn · lost</th><th></th><th title=\"mean time of a move\">A move</th><th title=\"likelihood to be stronger than the next\">LOS</th></tr>"
+         <th>Games</th><th>Score</th><th>Won · drawn · lost</th><th></th><th title=\"mean time of a move\">A move</th>{tokens}<th title=\"likelihood to be stronger than the next\">LOS</th></tr>"
     );
     for (rank, &idx) in standings.order.iter().enumerate() {
         let rating = &standings.ratings.players[idx];
@@ -150,6 +152,11 @@ fn ratings_table(standings: &Standings) -> String {
             .external
             .as_ref()
             .map_or_else(String::new, |list| format!("<td>{}</td>", number(&list[idx], false)));
+        let tokens = match standings.tokens[idx] {
+            _ if !has_tokens => String::new(),
+            Some(tokens) => format!("<td>{tokens:.0}</td>"),
+            None => "<td></td>".to_owned(),
+        };
         let superiority = standings.order.get(rank + 1).map_or_else(String::new, |&next| {
             format!("{:.1} %", 100.0 * standings.ratings.superiority[idx][next])
         });
@@ -159,7 +166,7 @@ fn ratings_table(standings: &Standings) -> String {
              <td>{}</td><td>{:.1} %</td><td>{} · {} · {}{}</td>\
              <td><div class=\"bar\"><i style=\"width:{:.1}%;background:rgb(var(--win))\"></i>\
              <i style=\"width:{:.1}%;background:#888a\"></i><i style=\"width:{:.1}%;background:rgb(var(--loss))\"></i></div></td>\
-             <td class=\"soft\">{}</td><td>{superiority}</td></tr>",
+             <td class=\"soft\">{}</td>{tokens}<td>{superiority}</td></tr>",
             rank + 1,
             dot(rank),
             escape(&rating.name),

@@ -26,6 +26,7 @@ pub fn json(standings: &Standings) -> StandingsJson {
                 score: rating.tally.share(),
                 opponents: rating.opponents,
                 seconds: standings.seconds[idx],
+                tokens: standings.tokens[idx],
             }
         })
         .collect();

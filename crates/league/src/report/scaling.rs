@@ -1,8 +1,9 @@
 //! Players that differ in one number only: how strength grows with it, as in figure 7 of paper 001.
 
 use crate::numeric::Estimate;
+use crate::ratings::Rating;
 use crate::standings::Standings;
-use crate::wire::LeagueConfig;
+use crate::wire::{LeagueConfig, PlayerConfig};
 use mavis_play::PlayerSpec;
 use std::collections::BTreeMap;
 
@@ -32,6 +33,8 @@ pub(super) fn scalings(standings: &Standings, config: &LeagueConfig) -> Vec<Scal
             found.entry(key).or_default().push((value, rating.elo));
         }
     }
+    let tokens = ("tokens a move".to_owned(), "internal search".to_owned());
+    found.insert(tokens, by_tokens(standings, config));
     found.retain(|_, points| points.len() >= 3);
     found
         .into_iter()
@@ -40,4 +43,14 @@ pub(super) fn scalings(standings: &Standings, config: &LeagueConfig) -> Vec<Scal
             Scaling { option, player, points }
         })
         .collect()
+}
+
+/// Strength by the mean tokens of a move, figure 7b of paper 001: every player that searches in text, and the model without search at 0.
+fn by_tokens(standings: &Standings, config: &LeagueConfig) -> Vec<(f64, Estimate)> {
+    let players = config.players.iter().zip(&standings.ratings.players).zip(&standings.tokens);
+    let point = |((player, rating), tokens): ((&PlayerConfig, &Rating), &Option<f64>)| {
+        let is_plain = player.spec().is_ok_and(|spec| spec.kind == "mav");
+        tokens.or(is_plain.then_some(0.0)).map(|tokens| (tokens, rating.elo))
+    };
+    players.filter_map(point).collect()
 }

@@ -14,10 +14,13 @@ pub fn table(standings: &Standings) -> String {
         text.push_str(&format!(" {:>8} {:>7}", "External", "±95%"));
     }
     let has_faults = !standings.faults.is_empty();
+    let has_tokens = standings.tokens.iter().any(Option::is_some);
+    let token_column = |text: String| if has_tokens { format!(" {text:>7}") } else { String::new() };
     let fault_column = |text: String| if has_faults { format!(" {text:>9}") } else { String::new() };
     let _ = writeln!(
         text,
-        " {:>7} {:>7} {:>6} {:>6} {:>6}{} {:>7} {:>6}",
+        "{} {:>7} {:>7} {:>6} {:>6} {:>6}{} {:>7} {:>6}",
+        token_column("Tokens".to_owned()),
         "Games",
         "Score",
         "Won",
@@ -50,7 +53,8 @@ pub fn table(standings: &Standings) -> String {
             .map_or_else(String::new, |&next| format!("{:.1}%", 100.0 * ratings.superiority[idx][next]));
         let _ = writeln!(
             text,
-            " {:>7} {:>7} {:>6} {:>6} {:>6}{} {:>7} {:>6}",
+            "{} {:>7} {:>7} {:>6} {:>6} {:>6}{} {:>7} {:>6}",
+            token_column(standings.tokens[idx].map_or_else(|| "-".to_owned(), |n| format!("{n:.0}"))),
             tally.n_games(),
             score,
             tally.wins,

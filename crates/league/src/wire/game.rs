@@ -55,6 +55,9 @@ pub struct StoredMove {
     /// Simulations kept from earlier moves, which were not made again: of `n + k` calls, `k` were saved.
     #[serde(rename = "k", default, skip_serializing_if = "is_zero_nodes")]
     pub kept: u64,
+    /// Tokens that a search in text wrote.
+    #[serde(rename = "tok", default, skip_serializing_if = "is_zero_nodes")]
+    pub tokens: u64,
     /// Seconds.
     #[serde(rename = "t")]
     pub seconds: f64,
@@ -195,6 +198,7 @@ impl From<&MoveRecord> for StoredMove {
             depth: made.thought.depth,
             nodes: made.thought.nodes,
             kept: made.thought.kept,
+            tokens: made.thought.tokens.unwrap_or(0),
             // Microseconds are all a clock tells.
             seconds: (made.time.as_secs_f64() * 1e6).round() / 1e6,
         }

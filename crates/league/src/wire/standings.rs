@@ -73,6 +73,9 @@ pub struct PlayerJson {
     pub opponents: Option<f64>,
     /// Mean seconds a move.
     pub seconds: Option<f64>,
+    /// Mean tokens a move, of players that search in text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<f64>,
 }
 
 /// Games lost by a fault.

@@ -41,7 +41,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) -> PassCounter
             Key::new("model", "a model file (default the bundled one)"),
             Key::new(
                 "precision",
-                "numbers of the processor: bf16, exact (slower) or int8 (faster, slightly off) (default bf16)",
+                "numbers of the processor: bf16, exact (slower) or int8 (faster, slightly off) (default bf16; exact for mav-is)",
             ),
             Key::new("device", "cpu, cuda, or auto for a GPU where there is one (default cpu)"),
             threads_key(),
@@ -140,7 +140,7 @@ fn threads_key() -> Key {
 
 /// The options of internal search.
 fn internal_keys() -> Vec<Key> {
-    let InternalPlayerSettings { breadth, depth, context, .. } = InternalPlayerSettings::default();
+    let InternalPlayerSettings { breadth, depth, compact, context, .. } = InternalPlayerSettings::default();
     let integer = |name, most, default: usize, help| {
         let default = default.to_string();
         Key::from(Knob { name, range: Range::Integer(u64::from(name != "depth"), most), default, help })
@@ -156,10 +156,13 @@ fn internal_keys() -> Vec<Key> {
         Key::from(Knob {
             name: "compact",
             range: Range::Switch,
-            default: "false".to_owned(),
+            default: compact.to_string(),
             help: "Leave out the parent's state at every node, for shorter traces.",
         }),
-        Key::new("top", "moves that every node lists: all, or the K best (default all)"),
+        Key::new(
+            "top",
+            "moves that every node lists: the K best, or all (default 5, or the breadth if that is more)",
+        ),
         integer("context", 65_536, context, "Tokens of a whole trace at most; larger trees are refused."),
     ]
 }
@@ -170,8 +173,9 @@ fn internal_player(
     seed: u64,
 ) -> Result<Box<dyn Player>, BuildError> {
     let defaults = InternalPlayerSettings::default();
+    let breadth = options.positive("breadth")?.unwrap_or(defaults.breadth);
     let top = match options.value::<String>("top")?.as_deref() {
-        None => defaults.top,
+        None => InternalPlayerSettings::usual_top(breadth),
         Some("all") => Top::All,
         Some(text) => match text.parse() {
             Ok(k @ 1..) => Top::Best(k),
@@ -179,7 +183,7 @@ fn internal_player(
         },
     };
     let settings = InternalPlayerSettings {
-        breadth: options.positive("breadth")?.unwrap_or(defaults.breadth),
+        breadth,
         depth: options.value("depth")?.unwrap_or(defaults.depth),
         compact: options.value("compact")?.unwrap_or(defaults.compact),
         context: options.positive("context")?.unwrap_or(defaults.context),
@@ -188,7 +192,11 @@ fn internal_player(
     if settings.depth > MAX_DEPTH {
         return Err(BuildError::value(options.kind(), "depth", &settings.depth.to_string()));
     }
-    let asked = models.asked(options, WorldModel::Rules)?;
+    let mut asked = models.asked(options, WorldModel::Rules)?;
+    if options.value::<Precision>("precision")?.is_none() {
+        // Rounded numbers depend on how many rows share a pass, and drafts must change nothing.
+        asked.precision = Precision::Exact;
+    }
     let evaluator = asked.evaluator(models, options.kind())?;
     let plain = |name: String| GreedyPlayer::new(name, evaluator.clone(), GreedySettings::default(), seed);
     if settings.depth == 0 {

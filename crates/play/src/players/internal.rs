@@ -44,12 +44,19 @@ pub struct InternalPlayerSettings {
 }
 
 impl Default for InternalPlayerSettings {
+    /// The form that most traces of training have (docs/internal-search.md).
     fn default() -> Self {
-        Self { breadth: 3, depth: 1, compact: false, top: Top::All, context: 8_192 }
+        Self { breadth: 3, depth: 1, compact: true, top: Top::Best(5), context: 8_192 }
     }
 }
 
 impl InternalPlayerSettings {
+    /// How many moves are listed unless told: five, and never fewer than are expanded.
+    #[must_use]
+    pub fn usual_top(breadth: u16) -> Top {
+        Top::Best(breadth.max(5))
+    }
+
     /// The shape of its traces in a game.
     #[must_use]
     pub fn shape(&self, rules: Rules) -> Shape {

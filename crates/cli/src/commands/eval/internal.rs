@@ -12,6 +12,7 @@ use mavis_league::metrics::{Bands, Metric, metric_columns, metrics_json};
 use mavis_league::wire::MetricJson;
 use mavis_model::decode::{MavDecoder, TraceSettings, TraceStream};
 use mavis_model::evaluator::{Embedded, EmbeddedSettings};
+use mavis_net::Precision;
 use mavis_play::{InternalPlayerSettings, choose, runtime};
 use mavis_search::minimax::{self, MinimaxTree};
 use mavis_value::Scoring;
@@ -114,12 +115,18 @@ impl Internal {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let sizes = self.sizes()?;
         let sets = self.sets()?;
-        let named = NamedModel::read(&self.player, &["compact", "top", "context"])?;
-        let base = settings(&named)?;
+        let mut named = NamedModel::read(&self.player, &["compact", "top", "context"])?;
+        if !named.spec.options.contains_key("precision") {
+            // As the player has it: drafts change nothing only where rows do not depend on their number.
+            named.precision = Precision::Exact;
+        }
+        let base = Asked::read(&named)?;
         let mut rows = Vec::new();
         for set in &sets {
             for &(breadth, depth) in &sizes {
-                let settings = InternalPlayerSettings { breadth, depth, ..base };
+                let top = base.top.unwrap_or_else(|| InternalPlayerSettings::usual_top(breadth));
+                let Asked { context, compact, .. } = base;
+                let settings = InternalPlayerSettings { breadth, depth, compact, top, context };
                 let max_tokens = settings.max_tokens(set.rules).map_err(BadInput::new)?;
                 rows.push((set, settings, max_tokens));
             }
@@ -263,27 +270,37 @@ impl Internal {
     }
 }
 
-/// The settings that the player's options give.
-fn settings(named: &NamedModel) -> anyhow::Result<InternalPlayerSettings> {
-    let defaults = InternalPlayerSettings::default();
-    let option = |key: &str| named.spec.options.get(key).map(String::as_str);
-    let bad = |key: &str, text: &str| BadInput::new(format!("bad value '{text}' for {key} of mav-is"));
-    let top = match option("top") {
-        None | Some("all") => Top::All,
-        Some(text) => match text.parse() {
-            Ok(k @ 1..) => Top::Best(k),
-            _ => return Err(bad("top", text).into()),
-        },
-    };
-    let context = match option("context") {
-        None => defaults.context,
-        Some(text) => text.parse().map_err(|_| bad("context", text))?,
-    };
-    let compact = match option("compact") {
-        None => defaults.compact,
-        Some(text) => text.parse().map_err(|_| bad("compact", text))?,
-    };
-    Ok(InternalPlayerSettings { top, context, compact, ..defaults })
+/// What the player's options say for all sizes.
+#[derive(Clone, Copy)]
+struct Asked {
+    top: Option<Top>,
+    compact: bool,
+    context: usize,
+}
+
+impl Asked {
+    fn read(named: &NamedModel) -> anyhow::Result<Self> {
+        let defaults = InternalPlayerSettings::default();
+        let option = |key: &str| named.spec.options.get(key).map(String::as_str);
+        let bad = |key: &str, text: &str| BadInput::new(format!("bad value '{text}' for {key} of mav-is"));
+        let top = match option("top") {
+            None => None,
+            Some("all") => Some(Top::All),
+            Some(text) => match text.parse() {
+                Ok(k @ 1..) => Some(Top::Best(k)),
+                _ => return Err(bad("top", text).into()),
+            },
+        };
+        let context = match option("context") {
+            None => defaults.context,
+            Some(text) => text.parse().map_err(|_| bad("context", text))?,
+        };
+        let compact = match option("compact") {
+            None => defaults.compact,
+            Some(text) => text.parse().map_err(|_| bad("compact", text))?,
+        };
+        Ok(Self { top, compact, context })
+    }
 }
 
 /// A position of random play that is not over.

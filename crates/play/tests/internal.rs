@@ -1,0 +1,172 @@
+//! Internal search by the model that ships, and by traces that end anywhere.
+
+#![allow(clippy::unwrap_used, reason = "a panic is the failure we want to see")]
+
+use mavis_game::{Game, Move, Position, Rules};
+use mavis_lang::{
+    Step, Top, Trace, grow_trace,
+    trace::{Evaluation, Shape, TraceProgress},
+    write_trace,
+};
+use mavis_model::MavModel;
+use mavis_play::{
+    InternalPlayerSettings, Limit, PlayerError, Referee, Registry, Thought, Turn, add_models, choose,
+    saved_tree,
+};
+use mavis_search::wire::SavedTree;
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::path::Path;
+
+fn shipped() -> Result<MavModel, String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/mavis-9m.safetensors");
+    MavModel::load(&path).map_err(|error| error.to_string())
+}
+
+fn registry() -> Registry {
+    let mut registry = Registry::default();
+    add_models(&mut registry, shipped);
+    registry
+}
+
+fn evaluate(position: &Position) -> Evaluation {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(position.key());
+    let moves: Vec<(Move, f32)> = position.legal_moves().into_iter().map(|mv| (mv, rng.random())).collect();
+    let best = moves.iter().copied().reduce(|best, next| if next.1 > best.1 { next } else { best });
+    Evaluation { best: best.map(|(mv, _)| mv), moves }
+}
+
+fn trace(rules: Rules) -> Trace {
+    let shape = Shape { rules, breadth: 3, depth: 2, compact: true, top: Top::Best(5) };
+    grow_trace(shape, &Position::start(rules), &mut evaluate, &mut Xoshiro256PlusPlus::seed_from_u64(1))
+}
+
+#[test]
+fn wherever_a_trace_ends_its_move_is_legal_and_its_tree_can_be_drawn() {
+    for rules in Rules::ALL {
+        let start = Position::start(rules);
+        let trace = trace(rules);
+        let tokens = write_trace(&trace);
+        let mut progress = TraceProgress::new(trace.shape, &start);
+        let legal = |mv: Move| start.is_legal(mv);
+        assert_eq!(choose(&progress, legal), None, "nothing is written yet");
+        let mut n_children = 0;
+        for &token in &tokens[progress.prompt_len()..] {
+            progress.push(token);
+            let root = &progress.nodes()[0];
+            if root.moves.is_empty() {
+                continue;
+            }
+            let chosen = choose(&progress, legal).unwrap();
+            assert!(start.is_legal(chosen.mv));
+            let decided = root.children.iter().filter_map(|&(mv, child)| {
+                let decision = progress.nodes()[child?].decision.as_ref()?;
+                Some((mv, decision.value.flipped()))
+            });
+            let decided: Vec<_> = decided.collect();
+            n_children = decided.len();
+            let best = decided.into_iter().reduce(|best, next| if next.1 > best.1 { next } else { best });
+            if let Some((mv, value)) = best {
+                assert_eq!((chosen.mv, chosen.value), (mv, Some(value.win_probability())), "{rules}");
+            }
+            // Trees are checked when they are read: every node behind one move, after its parent.
+            let json = saved_tree(&progress, &start, "test").to_json().unwrap();
+            SavedTree::from_json(&json).unwrap();
+        }
+        assert_eq!((n_children, progress.step()), (3, Step::Done));
+        let chosen = choose(&progress, legal).unwrap();
+        assert!(chosen.source.is_played());
+        assert_eq!(Some(chosen.mv), trace.played);
+        assert_eq!(saved_tree(&progress, &start, "test").nodes.len(), 13);
+        // A choice that may not be played is passed over for the next best thing.
+        let other = choose(&progress, |mv| mv != chosen.mv && start.is_legal(mv)).unwrap();
+        assert!(other.mv != chosen.mv && start.is_legal(other.mv));
+    }
+}
+
+#[test]
+fn garbage_and_loops_leave_what_stood_before_them() {
+    let start = Position::start(Rules::Connect4);
+    let trace = trace(Rules::Connect4);
+    let tokens = write_trace(&trace);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+    for _ in 0..200 {
+        let mut progress = TraceProgress::new(trace.shape, &start);
+        let good = rng.random_range(progress.prompt_len()..tokens.len());
+        for &token in &tokens[progress.prompt_len()..good] {
+            progress.push(token);
+        }
+        let before = choose(&progress, |mv| start.is_legal(mv));
+        let looping = rng.random_range(0..mavis_lang::vocabulary().len() as u16);
+        for _ in 0..50 {
+            progress.push(looping);
+        }
+        assert_ne!(progress.step(), Step::Done);
+        let after = choose(&progress, |mv| start.is_legal(mv));
+        if before.is_some() {
+            assert!(after.is_some(), "what was known is not lost");
+        }
+    }
+}
+
+#[test]
+fn the_model_that_ships_always_moves_and_says_why_in_every_game() {
+    let registry = registry();
+    for rules in Rules::ALL {
+        let mut player = registry.build(&"mav-is:breadth=2,depth=1,threads=2".parse().unwrap(), 1).unwrap();
+        player.ready_for(rules).unwrap();
+        let start = Position::start(rules);
+        let mut n_told = 0;
+        let analysis =
+            player.analyze(&mut Turn::alone(&start, Limit::default(), &mut |thought: &Thought| {
+                n_told += 1;
+                assert!(thought.tree.is_some() || thought.tokens.is_none());
+            }));
+        let analysis = analysis.unwrap();
+        let thought = &analysis.choice.thought;
+        assert!(start.is_legal(analysis.choice.mv), "{rules}");
+        assert!(thought.tokens.unwrap() >= 1 && thought.passes.unwrap() >= 1 && n_told > 0);
+        let most = InternalPlayerSettings { breadth: 2, ..Default::default() }.max_tokens(rules).unwrap();
+        assert!(thought.tokens.unwrap() < most as u64);
+        // It either came to the last line or says what was played instead.
+        assert!(thought.note.is_none() || thought.note.as_ref().unwrap().contains("played"), "{thought:?}");
+    }
+}
+
+#[test]
+fn a_context_that_is_too_small_is_refused_before_the_first_token() {
+    let registry = registry();
+    let spec = "mav-is:breadth=4,depth=2,top=all,compact=false".parse().unwrap();
+    let mut player = registry.build(&spec, 1).unwrap();
+    let Err(PlayerError::Failed(reason)) = player.ready_for(Rules::HEX) else { panic!("refused") };
+    assert!(
+        reason.starts_with("breadth=4, depth=2 needs ") && reason.contains("the context has 8192"),
+        "{reason}"
+    );
+    player.ready_for(Rules::Connect4).unwrap();
+    let tight = registry
+        .build(&"mav-is:breadth=3,depth=1,context=200".parse().unwrap(), 1)
+        .unwrap()
+        .ready_for(Rules::Chess);
+    assert!(tight.unwrap_err().to_string().contains("the context has 200"));
+    assert!(registry.build(&"mav-is:depth=65".parse().unwrap(), 1).is_err());
+    assert!(registry.build(&"mav-is:top=0".parse().unwrap(), 1).is_err());
+    // Depth 0 is the model without search.
+    assert_eq!(registry.build(&"mav-is:depth=0".parse().unwrap(), 1).unwrap().name(), "mav");
+}
+
+#[test]
+fn whole_games_are_played_and_repeat() {
+    let registry = registry();
+    let play = || {
+        let build =
+            |seed| registry.build(&"mav-is:breadth=2,depth=1,threads=1".parse().unwrap(), seed).unwrap();
+        let (mut first, mut second) = (build(1), build(2));
+        let referee = Referee { max_plies: Some(6), ..Referee::default() };
+        let record = referee.play(&Position::start(Rules::Connect4), [&mut *first, &mut *second]);
+        record.moves.iter().map(|made| (made.mv, made.thought.tokens)).collect::<Vec<_>>()
+    };
+    let one = play();
+    assert_eq!(one.len(), 6);
+    assert_eq!(one, play());
+}
