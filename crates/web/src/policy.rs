@@ -8,14 +8,14 @@ use mavis_game::Rules;
 use mavis_play::PlayerSpec;
 
 /// Kinds that use nothing but the processor.
-const FREE: [&str; 6] = ["random", "lookahead", "mcts", "mav", "mav-mcts", "scripted-mcts"];
+const FREE: [&str; 7] = ["random", "lookahead", "mcts", "mav", "mav-is", "mav-mcts", "scripted-mcts"];
 /// Kinds that are free except in chess, where they start an engine.
 const ORACLES: [&str; 2] = ["oracle", "oracle-mcts"];
 /// Kinds made of other players, with the keys that name them.
 const COMPOSED: [(&str, &[&str]); 3] =
     [("mpc", &["evaluator", "opponent"]), ("fresh", &["argument"]), ("predicted", &["argument"])];
 /// Options of free kinds that name a file, a device, or a share of the machine.
-const RESERVED: [&str; 7] = ["model", "device", "threads", "hash", "args", "ca", "argument"];
+const RESERVED: [&str; 8] = ["model", "device", "threads", "hash", "args", "ca", "argument", "context"];
 /// Options that a client may change on a player that was allowed by its line.
 const EFFORT: [&str; 9] =
     ["nodes", "depth", "movetime", "skill", "elo", "sims", "temperature", "jitter", "policy"];
@@ -145,6 +145,7 @@ mod tests {
             "openai-mcts:http://[::1]:80",
             "mav:model=/etc/passwd",
             "mav-mcts:model=x,sims=3",
+            "mav-is:breadth=3,context=65536",
             "mav:device=cuda",
             "predictor:x",
             "probs:/etc/shadow",
@@ -170,6 +171,7 @@ mod tests {
             "mcts:sims=10",
             "mav:temperature=0.1",
             "mav-mcts:sims=10,batch=4",
+            "mav-is:breadth=3,depth=2",
             "mpc:evaluator=mav",
         ] {
             check(&[], line, Rules::Chess, true);

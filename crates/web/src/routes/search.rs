@@ -14,7 +14,7 @@ use axum::{
 };
 use futures_core::Stream;
 use mavis_game::{Game as _, Move, Position};
-use mavis_play::{Analysis, Player, Thought};
+use mavis_play::{Player, Thought};
 use mavis_search::{
     Cancel,
     wire::{SavedMove, SavedProof, SavedTree},
@@ -116,7 +116,12 @@ fn grow(
     let (mut done, mut slice) = (0_u64, 8_u64);
     loop {
         let slice_began = Instant::now();
-        let mut sink = |_: &Thought| {};
+        // A tree that is written within one call comes by way of the thoughts.
+        let mut sink = |thought: &Thought| {
+            if let Some(view) = written_view(thought, &question.game.position, began) {
+                let _shown_later = sender.try_send(event(SearchEvent::Tree(view)));
+            }
+        };
         let mut turn = question.turn(cancel, &mut sink);
         turn.limit.nodes = Some((done + slice).min(total));
         turn.limit.time = None;
@@ -124,7 +129,14 @@ fn grow(
             .analyze(&mut turn)
             .map_err(|error| ApiError::Failed(format!("{}: {error}", player.name())))?;
         let Some(search) = player.search() else {
-            return Err(ApiError::bad(format!("{} grows no tree; mav-mcts does", player.name())));
+            let thought = &analysis.choice.thought;
+            let Some(view) = written_view(thought, &question.game.position, began) else {
+                let name = player.name();
+                return Err(ApiError::bad(format!("{name} grows no tree; mav-mcts and mav-is do")));
+            };
+            let best = Some(move_text(&question.game.position, analysis.choice.mv));
+            send_last(sender, event(SearchEvent::Tree(TreeView { best, done: true, ..view })));
+            return Ok(());
         };
         let thought = &analysis.choice.thought;
         let grown = thought.nodes;
@@ -135,7 +147,7 @@ fn grow(
             || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let searched = slice_began.elapsed();
         let snapshot_began = Instant::now();
-        let mut view = tree_view(&search.snapshot(), &question.game.position, &analysis);
+        let mut view = tree_view(&search.snapshot(), &question.game.position, Some(analysis.choice.mv), thought);
         view.simulations = done;
         view.milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         view.done = over;
@@ -183,7 +195,7 @@ fn event(event: SearchEvent) -> Event {
 }
 
 /// The most visited part of a tree, with moves in both spellings.
-fn tree_view(saved: &SavedTree, position: &Position, analysis: &Analysis) -> TreeView {
+fn tree_view(saved: &SavedTree, position: &Position, best: Option<Move>, thought: &Thought) -> TreeView {
     let shown = most_visited(saved);
     let dead = saved.nodes.iter().flat_map(|node| &node.moves);
     let dead = dead.filter(|entry| entry.proof == Some(SavedProof::Dead)).count();
@@ -192,11 +204,19 @@ fn tree_view(saved: &SavedTree, position: &Position, analysis: &Analysis) -> Tre
         nodes: saved.nodes.len(),
         dead,
         milliseconds: 0,
-        best: Some(move_text(position, analysis.choice.mv)),
-        value: analysis.choice.thought.value.filter(|value| value.is_finite()),
+        best: best.map(|mv| move_text(position, mv)),
+        value: thought.value.filter(|value| value.is_finite()),
         tree: replies(saved, 0, Some(position), &shown).0,
         done: false,
     }
+}
+
+/// The view of a tree that a player writes within one call; `None` for other players.
+fn written_view(thought: &Thought, position: &Position, began: Instant) -> Option<TreeView> {
+    let mut view = tree_view(thought.tree.as_deref()?, position, thought.line.first().copied(), thought);
+    view.simulations = thought.nodes;
+    view.milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Some(view)
 }
 
 /// The moves to show of each node, the most visited nodes first.
