@@ -99,6 +99,20 @@ fn a_session_as_a_gui_holds_it() {
 }
 
 #[test]
+fn internal_search_plays_and_tells_its_tree() {
+    let mut engine = Engine::start("mav-is:breadth=2,depth=1");
+    let options = engine.ask("uci", "uciok");
+    assert!(
+        options.iter().any(|line| line.starts_with("option name Breadth type spin default 2")),
+        "{options:?}"
+    );
+    engine.say("position startpos moves e2e4");
+    let heard = engine.ask("go", "bestmove");
+    assert!(heard.iter().any(|line| line.starts_with("info ") && line.contains(" pv ")), "{heard:?}");
+    engine.end();
+}
+
+#[test]
 fn mpc_tells_every_root_move_with_its_reply_and_value() {
     let mut engine = Engine::start("mpc:evaluator={uci:stockfish,Hash=1,patience=60000},nodes=200,threads=2");
     let hello = engine.ask("uci", "uciok");

@@ -34,6 +34,8 @@ pub struct Standings {
     pub seconds: Vec<Option<f64>>,
     /// Mean tokens a move of players that search in text, in the same order; `None` for others.
     pub tokens: Vec<Option<f64>>,
+    /// Responses of searches in text that did not come to their end, by player and kind.
+    pub broken: BTreeMap<(String, String), u64>,
     /// How games ended.
     pub ends: BTreeMap<EndKind, u64>,
     /// Games lost by a fault, by player and sort.
@@ -82,7 +84,12 @@ impl Standings {
             1 => format!("{player} lost 1 game by {kind}"),
             n => format!("{player} lost {n} games by {kind}"),
         });
-        self.ratings.notes.iter().map(ToString::to_string).chain(missing).chain(faults).collect()
+        let broken = self.broken.iter().map(|((player, kind), n)| match n {
+            1 => format!("{player}: 1 response broken by {kind}"),
+            n => format!("{player}: {n} responses broken by {kind}"),
+        });
+        let ratings = self.ratings.notes.iter().map(ToString::to_string);
+        ratings.chain(missing).chain(faults).chain(broken).collect()
     }
 
     /// Games that a player lost by a fault of its own.
@@ -129,6 +136,7 @@ pub fn standings(
             .into_iter()
             .map(|mean| mean.filter(|tokens| *tokens > 0.0))
             .collect(),
+        broken: broken(config, games),
         ends,
         faults,
         forfeits: forfeits(&names, games),
@@ -186,22 +194,37 @@ fn means(
     let index: BTreeMap<&str, usize> =
         names.iter().enumerate().map(|(idx, name)| (name.as_str(), idx)).collect();
     let mut sums = vec![(0.0, 0_u64); names.len()];
-    for game in games {
-        // In every game sides take turns, and a pass is a move; an opening may leave either to begin.
-        let begins = config.rules().ok().and_then(|rules| game.opening().position(rules).ok());
-        let movers = match begins.map(|position| position.side_to_move()) {
-            Some(Side::First) => [&game.first, &game.second],
-            Some(Side::Second) => [&game.second, &game.first],
-            None => continue,
-        };
-        for (made, mover) in game.moves.iter().zip(movers.into_iter().cycle()) {
-            if let Some(&idx) = index.get(mover.as_str()) {
-                sums[idx].0 += of(made);
-                sums[idx].1 += 1;
-            }
+    for (made, mover) in games.iter().flat_map(|game| moves(config, game)) {
+        if let Some(&idx) = index.get(mover) {
+            sums[idx].0 += of(made);
+            sums[idx].1 += 1;
         }
     }
     sums.into_iter().map(|(sum, n)| (n > 0).then(|| sum / n as f64)).collect()
+}
+
+/// The moves of a game with the names of those who made them; none if its opening cannot be played.
+fn moves<'a>(
+    config: &LeagueConfig,
+    game: &'a StoredGame,
+) -> impl Iterator<Item = (&'a StoredMove, &'a str)> + use<'a> {
+    // In every game sides take turns, and a pass is a move; an opening may leave either to begin.
+    let begins = config.rules().ok().and_then(|rules| game.opening().position(rules).ok());
+    let movers = begins.map(|position| match position.side_to_move() {
+        Side::First => [game.first.as_str(), &game.second],
+        Side::Second => [game.second.as_str(), &game.first],
+    });
+    game.moves.iter().zip(movers.into_iter().flatten().collect::<Vec<_>>().into_iter().cycle())
+}
+
+fn broken(config: &LeagueConfig, games: &[StoredGame]) -> BTreeMap<(String, String), u64> {
+    let mut counts = BTreeMap::new();
+    for (made, mover) in games.iter().flat_map(|game| moves(config, game)) {
+        if let Some(kind) = &made.broken {
+            *counts.entry((mover.to_owned(), kind.clone())).or_default() += 1;
+        }
+    }
+    counts
 }
 
 type Ends = (BTreeMap<EndKind, u64>, BTreeMap<(String, EndKind), u64>);

@@ -175,6 +175,8 @@ pub struct Thought {
     pub tokens: Option<u64>,
     /// Passes of the network they took.
     pub passes: Option<u64>,
+    /// What kept a response in text from its end, by kind.
+    pub broken: Option<&'static str>,
     /// The line the search expects.
     pub line: Vec<Move>,
     /// The tree so far, from players that grow one within a single call.

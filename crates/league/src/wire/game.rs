@@ -58,6 +58,9 @@ pub struct StoredMove {
     /// Tokens that a search in text wrote.
     #[serde(rename = "tok", default, skip_serializing_if = "is_zero_nodes")]
     pub tokens: u64,
+    /// What kept a search in text from its end, by kind; the move is then the best it had come to.
+    #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
+    pub broken: Option<String>,
     /// Seconds.
     #[serde(rename = "t")]
     pub seconds: f64,
@@ -199,6 +202,7 @@ impl From<&MoveRecord> for StoredMove {
             nodes: made.thought.nodes,
             kept: made.thought.kept,
             tokens: made.thought.tokens.unwrap_or(0),
+            broken: made.thought.broken.map(str::to_owned),
             // Microseconds are all a clock tells.
             seconds: (made.time.as_secs_f64() * 1e6).round() / 1e6,
         }

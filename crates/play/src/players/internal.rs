@@ -20,7 +20,6 @@ use mavis_model::{
     internal::{Internal, Written},
 };
 use std::{
-    collections::BTreeMap,
     sync::{Arc, mpsc::RecvTimeoutError},
     time::{Duration, Instant},
 };
@@ -134,8 +133,6 @@ pub struct InternalPlayer {
     evaluator: Arc<dyn Evaluator>,
     /// Plays where the trace has nothing to say.
     fallback: GreedyPlayer,
-    /// Endings other than the last line, by name.
-    broken: BTreeMap<&'static str, u64>,
 }
 
 impl InternalPlayer {
@@ -148,13 +145,7 @@ impl InternalPlayer {
         evaluator: Arc<dyn Evaluator>,
         fallback: GreedyPlayer,
     ) -> Self {
-        Self { name, internal, settings, evaluator, fallback, broken: BTreeMap::new() }
-    }
-
-    /// How many responses ended without their last line, by kind.
-    #[must_use]
-    pub fn broken(&self) -> &BTreeMap<&'static str, u64> {
-        &self.broken
+        Self { name, internal, settings, evaluator, fallback }
     }
 
     /// Has the trace written and follows it; the number of passes comes with the ending.
@@ -247,10 +238,8 @@ impl Player for InternalPlayer {
         let max_tokens = self.settings.max_tokens(rules).map_err(PlayerError::Failed)?;
         let mut progress = TraceProgress::new(self.settings.shape(rules), position);
         let (ending, n_passes) = self.write(turn, &mut progress, max_tokens);
-        if ending != Ending::Finished {
-            *self.broken.entry(ending.name()).or_default() += 1;
-        }
         let mut thought = self.thought(&progress, position, n_passes);
+        thought.broken = (ending != Ending::Finished).then(|| ending.name());
         let allowed = |mv: Move| position.is_legal(mv) && turn.limit.allows(mv);
         let reason = ending.reason(&progress);
         let Some(chosen) = choose(&progress, allowed) else {

@@ -147,7 +147,8 @@ fn grow(
             || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let searched = slice_began.elapsed();
         let snapshot_began = Instant::now();
-        let mut view = tree_view(&search.snapshot(), &question.game.position, Some(analysis.choice.mv), thought);
+        let mut view =
+            tree_view(&search.snapshot(), &question.game.position, Some(analysis.choice.mv), thought);
         view.simulations = done;
         view.milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         view.done = over;

@@ -55,6 +55,23 @@ async fn a_tree_grows_and_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_tree_that_is_written_is_sent_while_it_is() {
+    let server = Server::new();
+    let body = json!({ "place": { "game": "othello" }, "player": "mav-is:breadth=2,depth=1" });
+    let (status, text) = server.send(post("/api/search", &body.to_string())).await;
+    assert!(status.is_success());
+    let views: Vec<Value> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .map(|data| serde_json::from_str(data).unwrap())
+        .collect();
+    let last = views.last().unwrap();
+    assert_eq!(last["done"], true, "{text}");
+    assert!(last["best"]["text"].is_string(), "{last}");
+    assert!(last["tree"].is_array() && views.len() > 1, "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn players_that_cannot_serve_say_why() {
     let server = Server::new();
     let ask = |player: &str| json!({ "place": { "game": "chess" }, "player": player }).to_string();
