@@ -4,18 +4,17 @@
 //! its input and acts. Bad input ends with one line on stderr and exit code 2, any other failure with code 1.
 
 mod annotated;
-mod bundled;
 mod commands;
 mod human;
 mod input;
 mod knobs;
-mod oracles;
 mod positions;
 mod progress;
 mod registry;
 mod stop;
 
 use clap::Parser;
+use mavis_bundled as bundled;
 use std::process::ExitCode;
 
 /// Plans in board games with language models.

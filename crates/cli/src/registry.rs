@@ -1,24 +1,13 @@
 //! Every player the binary knows.
 
-use crate::{bundled, human::Human};
-use mavis_play::{
-    Kind, Registry, add_engines, add_models, add_mpc, add_oracles, add_predictors, add_scripted, add_servers,
-};
-use mavis_probs::add_probs;
+use crate::human::Human;
+use mavis_bundled::Surroundings;
+use mavis_play::{Kind, Registry};
 
 /// The registry with all kinds, the human included. Engines are found on the user's `PATH`.
 pub(crate) fn players() -> Registry {
-    let mut registry = Registry::basic();
-    let search_path = std::env::var_os("PATH");
-    add_oracles(&mut registry, search_path.clone());
-    add_engines(&mut registry, search_path.clone());
-    add_models(&mut registry, bundled::model);
-    add_servers(&mut registry, std::env::var("OPENAI_API_KEY").ok().filter(|key| !key.is_empty()));
-    add_predictors(&mut registry, search_path);
-    add_probs(&mut registry);
-    add_scripted(&mut registry);
-    // Made of the players above, so it comes after them.
-    add_mpc(&mut registry);
+    let key = std::env::var("OPENAI_API_KEY").ok();
+    let mut registry = mavis_bundled::players(&Surroundings::new(std::env::var_os("PATH"), key));
     registry.add(Kind {
         name: "human",
         help: "you, at the terminal",

@@ -9,11 +9,13 @@ mod selfplay;
 mod stats;
 mod traces;
 
-use crate::input::BadInput;
+use crate::input::{BadInput, OrBadInput as _};
 use clap::Subcommand;
+use mavis_bundled::OracleMaker;
 use mavis_data::TableError;
 use mavis_data::job::JobError;
 use mavis_data::table::table_kind;
+use mavis_game::Rules;
 use std::path::PathBuf;
 
 /// Makes, annotates and reshapes tables (Parquet files, or folders of them).
@@ -63,6 +65,11 @@ fn is_annotated(tables: &[PathBuf]) -> anyhow::Result<bool> {
             Err(BadInput::new(format!("expected a table of positions or annotations, got {other}")).into())
         }
     }
+}
+
+/// The oracles that a line names; engines are found on the user's `PATH`.
+fn oracle_maker(line: Option<&str>, rules: Option<Rules>) -> Result<OracleMaker, BadInput> {
+    OracleMaker::new(line, rules, std::env::var_os("PATH").as_deref()).or_bad_input()
 }
 
 /// An error with its causes as one line.

@@ -1,10 +1,11 @@
 //! `mavis data annotate`.
 
-use super::{job_failure, n_threads, table_failure};
+use super::{job_failure, n_threads, oracle_maker, table_failure};
 use crate::commands::{answer, answer_json};
-use crate::oracles::{self, OracleMaker};
+use crate::input::OrBadInput as _;
 use crate::progress::JobProgress;
 use clap::Args;
+use mavis_bundled::oracles;
 use mavis_data::wire::PositionRow;
 use mavis_data::{AnnotateSettings, TableReader};
 use mavis_game::Rules;
@@ -44,14 +45,14 @@ impl Annotate {
             Some(_) => None,
             None => first_game(&self.positions)?,
         };
-        let maker = OracleMaker::new(self.oracle.as_deref(), rules)?;
+        let maker = oracle_maker(self.oracle.as_deref(), rules)?;
         let settings = AnnotateSettings {
             positions: self.positions,
             out: self.out,
             shard_size: self.shard_size,
             stop: crate::stop::flag("the positions in hand"),
         };
-        let oracles = maker.make(n_threads(self.jobs))?;
+        let oracles = maker.make(n_threads(self.jobs)).or_bad_input()?;
         let mut progress = JobProgress::new(self.json, "positions");
         let result = mavis_data::annotate(&settings, oracles, |event| progress.watch(&event));
         progress.finish();

@@ -1,11 +1,11 @@
 //! `mavis data selfplay`.
 
-use super::{job_failure, n_threads};
+use super::{job_failure, n_threads, oracle_maker};
 use crate::commands::{answer, answer_json};
-use crate::input::{BadInput, Place};
-use crate::oracles::{self, OracleMaker};
+use crate::input::{BadInput, OrBadInput as _, Place};
 use crate::progress::JobProgress;
 use clap::Args;
+use mavis_bundled::oracles;
 use mavis_data::{SelfplaySettings, default_epsilon};
 use mavis_game::Game;
 use serde_json::json;
@@ -60,7 +60,7 @@ impl Selfplay {
         if !(0.0..=1.0).contains(&epsilon) {
             return Err(BadInput::new(format!("--epsilon is between 0 and 1, not {epsilon}")).into());
         }
-        let oracles = OracleMaker::new(self.oracle.as_deref(), Some(rules))?.make(n_threads(self.jobs))?;
+        let oracles = oracle_maker(self.oracle.as_deref(), Some(rules))?.make(n_threads(self.jobs)).or_bad_input()?;
         let settings = SelfplaySettings {
             start,
             n_games: self.n_games,

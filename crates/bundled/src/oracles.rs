@@ -1,6 +1,5 @@
 //! Oracles by the line that names them.
 
-use crate::input::{BadInput, OrBadInput};
 use mavis_game::Rules;
 use mavis_oracle::connect4::Connect4Solver;
 use mavis_oracle::engine::{EngineSettings, Limit, UciOracle};
@@ -12,10 +11,11 @@ use mavis_oracle::syzygy::SyzygyOracle;
 use mavis_oracle::togyz::TogyzOracle;
 use mavis_oracle::{Effort, Oracle};
 use mavis_play::PlayerSpec;
+use std::ffi::OsStr;
 use std::time::Duration;
 
 /// What `--oracle` takes.
-pub(crate) const HELP: &str = "Oracles:
+pub const HELP: &str = "Oracles:
   stockfish   Stockfish on PATH: stockfish:nodes=5000 (also depth=N, movetime=MILLISECONDS, and any UCI option by name)
   uci:PROGRAM any UCI engine that knows MultiPV, with the same keys
   syzygy:DIR  chess endings by the Syzygy tables in a folder, or in several joined by ':'
@@ -27,27 +27,44 @@ pub(crate) const HELP: &str = "Oracles:
               rates=COMMAND moves with their win rates; also args=ARGUMENTS, setup=COMMANDS with ';' between them,
               patience=MILLISECONDS. Example: htp:mavis,args={gtp --game hex --player oracle},rates=mavis-values";
 
+/// A line that names no oracle, or an oracle that is not there.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct OracleSpecError(String);
+
+fn fault(reason: impl std::fmt::Display) -> OracleSpecError {
+    OracleSpecError(reason.to_string())
+}
+
 /// Makes oracles that are all alike.
-pub(crate) struct OracleMaker {
-    build: Box<dyn Fn() -> Result<Box<dyn Oracle>, BadInput>>,
+pub struct OracleMaker {
+    build: Box<dyn Fn() -> Result<Box<dyn Oracle>, OracleSpecError>>,
 }
 
 impl OracleMaker {
-    /// Reads the line; without one the oracle is the usual one of the game.
-    pub(crate) fn new(line: Option<&str>, rules: Option<Rules>) -> Result<Self, BadInput> {
+    /// Reads the line; without one the oracle is the usual one of the game. Engines are looked up in `search_path`, which has
+    /// the form of the variable `PATH`.
+    ///
+    /// # Errors
+    /// When the line names no oracle, an option is wrong, or an engine is missing.
+    pub fn new(
+        line: Option<&str>,
+        rules: Option<Rules>,
+        search_path: Option<&OsStr>,
+    ) -> Result<Self, OracleSpecError> {
         let spec: PlayerSpec = match (line, rules) {
-            (Some(line), _) => line.parse().or_bad_input()?,
-            (None, Some(Rules::Chess | Rules::Chess960)) => "stockfish:nodes=5000".parse().or_bad_input()?,
-            (None, Some(rules)) => rules.name().parse().or_bad_input()?,
-            (None, None) => return Err(BadInput::new("no position to judge, and no --oracle given")),
+            (Some(line), _) => line.parse().map_err(fault)?,
+            (None, Some(Rules::Chess | Rules::Chess960)) => "stockfish:nodes=5000".parse().map_err(fault)?,
+            (None, Some(rules)) => rules.name().parse().map_err(fault)?,
+            (None, None) => return Err(fault("no position to judge, and no --oracle given")),
         };
         match spec.kind.as_str() {
-            "stockfish" => engine("stockfish".to_owned(), &spec),
+            "stockfish" => engine("stockfish", &spec, search_path),
             "uci" => match &spec.argument {
-                Some(program) => engine(program.clone(), &spec),
-                None => Err(BadInput::new("expected uci:PROGRAM")),
+                Some(program) => engine(program, &spec, search_path),
+                None => Err(fault("expected uci:PROGRAM")),
             },
-            "htp" => htp(&spec),
+            "htp" => htp(&spec, search_path),
             "syzygy" => syzygy(&spec),
             "connect4" => {
                 refuse_options(&spec)?;
@@ -77,28 +94,34 @@ impl OracleMaker {
                 read_numbers(&spec, &mut [("playouts", playouts)], &mut wide)?;
                 Ok(Self { build: Box::new(move || Ok(Box::new(HexOracle::new(settings)))) })
             }
-            other => Err(BadInput::new(format!(
+            other => Err(fault(format!(
                 "unknown oracle '{other}' (known: stockfish uci syzygy connect4 othello togyz hex htp)"
             ))),
         }
     }
 
-    /// One oracle a thread.
-    pub(crate) fn make(&self, n: usize) -> Result<Vec<Box<dyn Oracle>>, BadInput> {
+    /// `n` oracles, one for each thread.
+    ///
+    /// # Errors
+    /// When an engine cannot be started.
+    pub fn make(&self, n: usize) -> Result<Vec<Box<dyn Oracle>>, OracleSpecError> {
         (0..n).map(|_| (self.build)()).collect()
     }
 }
 
-fn engine(program: String, spec: &PlayerSpec) -> Result<OracleMaker, BadInput> {
-    let path = find_engine(&program, std::env::var_os("PATH").as_deref()).or_bad_input()?;
+fn engine(
+    program: &str,
+    spec: &PlayerSpec,
+    search_path: Option<&OsStr>,
+) -> Result<OracleMaker, OracleSpecError> {
+    let path = find_engine(program, search_path).map_err(fault)?;
     let mut limit = None;
     let mut options = Vec::new();
     for (key, value) in &spec.options {
-        let number =
-            || value.parse::<u64>().map_err(|_| BadInput::new(format!("bad value '{value}' for {key}")));
+        let number = || value.parse::<u64>().map_err(|_| fault(format!("bad value '{value}' for {key}")));
         let given = match key.as_str() {
             "nodes" => Limit::Nodes(number()?),
-            "depth" => Limit::Depth(number()?.try_into().or_bad_input()?),
+            "depth" => Limit::Depth(number()?.try_into().map_err(fault)?),
             "movetime" => Limit::Time(Duration::from_millis(number()?)),
             _ => {
                 options.push((key.clone(), value.clone()));
@@ -106,20 +129,20 @@ fn engine(program: String, spec: &PlayerSpec) -> Result<OracleMaker, BadInput> {
             }
         };
         if limit.replace(given).is_some() {
-            return Err(BadInput::new("give one of nodes, depth and movetime"));
+            return Err(fault("give one of nodes, depth and movetime"));
         }
     }
     let limit = limit.unwrap_or(Limit::Nodes(5_000));
     let settings = EngineSettings { options, ..EngineSettings::new(path, limit) };
     Ok(OracleMaker {
-        build: Box::new(move || Ok(Box::new(UciOracle::start(settings.clone()).or_bad_input()?))),
+        build: Box::new(move || Ok(Box::new(UciOracle::start(settings.clone()).map_err(fault)?))),
     })
 }
 
-fn htp(spec: &PlayerSpec) -> Result<OracleMaker, BadInput> {
-    let Some(program) = &spec.argument else { return Err(BadInput::new("expected htp:PROGRAM")) };
+fn htp(spec: &PlayerSpec, search_path: Option<&OsStr>) -> Result<OracleMaker, OracleSpecError> {
+    let Some(program) = &spec.argument else { return Err(fault("expected htp:PROGRAM")) };
     let mut settings = HtpSettings {
-        program: find_engine(program, std::env::var_os("PATH").as_deref()).or_bad_input()?,
+        program: find_engine(program, search_path).map_err(fault)?,
         arguments: Vec::new(),
         preparation: Vec::new(),
         question: HtpQuestion::Rates(String::new()),
@@ -133,27 +156,27 @@ fn htp(spec: &PlayerSpec) -> Result<OracleMaker, BadInput> {
             "args" => settings.arguments = value.split_whitespace().map(str::to_owned).collect(),
             "setup" => settings.preparation = value.split(';').map(|line| line.trim().to_owned()).collect(),
             "patience" => {
-                let bad = |_| BadInput::new(format!("bad value '{value}' for {key}"));
+                let bad = |_| fault(format!("bad value '{value}' for {key}"));
                 settings.patience = Duration::from_millis(value.parse().map_err(bad)?);
             }
-            _ => return Err(BadInput::new(format!("the oracle 'htp' takes no '{key}'"))),
+            _ => return Err(fault(format!("the oracle 'htp' takes no '{key}'"))),
         }
     }
     settings.question =
-        question.ok_or_else(|| BadInput::new("the oracle 'htp' needs winning=COMMAND or rates=COMMAND"))?;
+        question.ok_or_else(|| fault("the oracle 'htp' needs winning=COMMAND or rates=COMMAND"))?;
     Ok(OracleMaker {
-        build: Box::new(move || Ok(Box::new(HtpOracle::start(settings.clone()).or_bad_input()?))),
+        build: Box::new(move || Ok(Box::new(HtpOracle::start(settings.clone()).map_err(fault)?))),
     })
 }
 
-fn syzygy(spec: &PlayerSpec) -> Result<OracleMaker, BadInput> {
-    let Some(argument) = &spec.argument else { return Err(BadInput::new("expected syzygy:DIR")) };
+fn syzygy(spec: &PlayerSpec) -> Result<OracleMaker, OracleSpecError> {
+    let Some(argument) = &spec.argument else { return Err(fault("expected syzygy:DIR")) };
     if let Some(key) = spec.options.keys().next() {
-        return Err(BadInput::new(format!("the oracle 'syzygy' takes no '{key}'")));
+        return Err(fault(format!("the oracle 'syzygy' takes no '{key}'")));
     }
     let folders: Vec<_> = std::env::split_paths(argument).collect();
     // The files are shared by all threads.
-    let oracle = SyzygyOracle::open(&folders).or_bad_input()?;
+    let oracle = SyzygyOracle::open(&folders).map_err(fault)?;
     Ok(OracleMaker { build: Box::new(move || Ok(Box::new(oracle.clone()))) })
 }
 
@@ -162,26 +185,26 @@ fn read_numbers(
     spec: &PlayerSpec,
     keys: &mut [(&str, &mut u32)],
     wide_keys: &mut [(&str, &mut u64)],
-) -> Result<(), BadInput> {
+) -> Result<(), OracleSpecError> {
     if let Some(argument) = &spec.argument {
-        return Err(BadInput::new(format!("the oracle '{}' takes no '{argument}'", spec.kind)));
+        return Err(fault(format!("the oracle '{}' takes no '{argument}'", spec.kind)));
     }
     for (key, value) in &spec.options {
-        let bad = |_| BadInput::new(format!("bad value '{value}' for {key}"));
+        let bad = |_| fault(format!("bad value '{value}' for {key}"));
         if let Some((_, place)) = keys.iter_mut().find(|(name, _)| name == key) {
             **place = value.parse().map_err(bad)?;
         } else if let Some((_, place)) = wide_keys.iter_mut().find(|(name, _)| name == key) {
             **place = value.parse().map_err(bad)?;
         } else {
-            return Err(BadInput::new(format!("the oracle '{}' takes no '{key}'", spec.kind)));
+            return Err(fault(format!("the oracle '{}' takes no '{key}'", spec.kind)));
         }
     }
     Ok(())
 }
 
-fn refuse_options(spec: &PlayerSpec) -> Result<(), BadInput> {
+fn refuse_options(spec: &PlayerSpec) -> Result<(), OracleSpecError> {
     match spec.options.keys().next().or(spec.argument.as_ref()) {
-        Some(key) => Err(BadInput::new(format!("the oracle '{}' takes no '{key}'", spec.kind))),
+        Some(key) => Err(fault(format!("the oracle '{}' takes no '{key}'", spec.kind))),
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! The model that travels inside the binary.
+//! The model that travels inside the program.
 
 use mavis_model::MavModel;
 
@@ -9,7 +9,7 @@ const MODEL: &[u8] = include_bytes!("../../../models/mavis-9m.safetensors");
 ///
 /// # Errors
 /// When it does not fit the language of this build, which a test would have shown.
-pub(crate) fn model() -> Result<MavModel, String> {
+pub fn model() -> Result<MavModel, String> {
     MavModel::from_bytes("the bundled model", MODEL).map_err(|error| error.to_string())
 }
 
