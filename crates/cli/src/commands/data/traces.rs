@@ -1,12 +1,12 @@
 //! `mavis data traces`.
 
-use super::{job_failure, n_threads, table_failure};
+use super::{job_failure, n_threads, oracle_maker, table_failure};
 use crate::commands::{answer, answer_json, model::read_model};
 use crate::input::{BadInput, OrBadInput};
-use crate::oracles::{self, OracleMaker};
 use crate::progress::JobProgress;
-use crate::{bundled, positions};
+use crate::positions;
 use clap::Args;
+use mavis_bundled::oracles;
 use mavis_data::job::{JobError, JobEvent};
 use mavis_data::table::table_kind;
 use mavis_data::traces::DEFAULT_SIZES;
@@ -108,7 +108,7 @@ impl Traces {
         let result = match &self.model {
             Some(path) => {
                 let model = if path == Path::new("bundled") {
-                    bundled::model().map_err(BadInput::new)?
+                    mavis_bundled::model().map_err(BadInput::new)?
                 } else {
                     read_model(path)?
                 };
@@ -116,7 +116,7 @@ impl Traces {
                 mavis_data::traces(&settings, &roots, labels.shared(n_threads), watch)
             }
             None => {
-                let maker = OracleMaker::new(self.oracle.as_deref(), Some(first.rules()))?;
+                let maker = oracle_maker(self.oracle.as_deref(), Some(first.rules()))?;
                 mavis_data::traces(&settings, &roots, maker.make(n_threads)?, watch)
             }
         };
