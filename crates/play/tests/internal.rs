@@ -25,7 +25,7 @@ fn shipped() -> Result<MavModel, String> {
 
 fn registry() -> Registry {
     let mut registry = Registry::default();
-    add_models(&mut registry, shipped);
+    add_models(&mut registry, shipped, shipped);
     registry
 }
 

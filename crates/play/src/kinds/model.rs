@@ -26,14 +26,15 @@ const GPU_BATCH: usize = 256;
 /// Where the model comes from that is used when none is named.
 pub type DefaultModel = fn() -> Result<MavModel, String>;
 
-/// Adds `mav`, `mav-mcts` and `mav-is`. Players of one model share one evaluator, and so its batches; the counter returned tells what
-/// all of them have asked.
-pub fn add_models(registry: &mut Registry, default: DefaultModel) -> PassCounter {
+/// Adds `mav`, `mav-mcts` and `mav-is`, the last with a default model of its own, which has learned to search. Players of one model
+/// share one evaluator, and so its batches; the counter returned tells what all of them have asked.
+pub fn add_models(registry: &mut Registry, default: DefaultModel, search: DefaultModel) -> PassCounter {
     let counter = PassCounter::default();
     let shared = Models {
         evaluators: SharedEvaluators::default(),
         internals: Shared::default(),
         default,
+        search,
         counter: counter.clone(),
     };
     let model_keys = || {
@@ -99,6 +100,7 @@ struct Models {
     evaluators: SharedEvaluators,
     internals: Shared<Internal>,
     default: DefaultModel,
+    search: DefaultModel,
     counter: PassCounter,
 }
 
@@ -193,6 +195,7 @@ fn internal_player(
         return Err(BuildError::value(options.kind(), "depth", &settings.depth.to_string()));
     }
     let mut asked = models.asked(options, WorldModel::Rules)?;
+    asked.searches = settings.depth > 0;
     if options.value::<Precision>("precision")?.is_none() {
         // Rounded numbers depend on how many rows share a pass, and drafts must change nothing.
         asked.precision = Precision::Exact;
@@ -218,6 +221,7 @@ impl Models {
             device: options.value::<Device>("device")?.unwrap_or_default(),
             threads: options.positive::<usize>("threads")?.and_then(NonZeroUsize::new),
             world,
+            searches: false,
         })
     }
 }
@@ -225,8 +229,10 @@ impl Models {
 /// Which evaluator is asked for; equal ones are one.
 #[derive(Debug)]
 struct Asked {
-    /// The file; `None` means the bundled model.
+    /// The file; `None` means a bundled model.
     path: Option<String>,
+    /// Which bundled model: the one that has learned to search.
+    searches: bool,
     precision: Precision,
     device: Device,
     threads: Option<NonZeroUsize>,
@@ -260,6 +266,7 @@ impl Asked {
     fn load(&self, models: &Models) -> Result<MavModel, String> {
         match &self.path {
             Some(path) => MavModel::load(Path::new(path)).map_err(|error| error.to_string()),
+            None if self.searches => (models.search)(),
             None => (models.default)(),
         }
     }
@@ -269,7 +276,8 @@ impl Asked {
             && self.device.resolved().is_ok_and(|device| device == Device::Cuda);
         let batch = if on_gpu { GPU_BATCH } else { EmbeddedSettings::default().batch };
         let (world, threads) = (self.world, self.threads);
-        let name = self.path.clone().unwrap_or_else(|| "bundled model".to_owned());
+        let bundled = if self.searches { "bundled model that searches" } else { "bundled model" };
+        let name = self.path.clone().unwrap_or_else(|| bundled.to_owned());
         let settings = EmbeddedSettings { world, batch, threads, name, counter };
         let open = || MavDecoder::open(model, self.precision, self.device);
         let mut decoders = vec![open()?];

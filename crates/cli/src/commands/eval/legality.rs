@@ -295,6 +295,7 @@ impl NamedModel {
             option("precision").map_or(Ok(Precision::default()), str::parse).or_bad_input()?;
         let model = match option("model") {
             Some(path) => read_model(Path::new(path))?,
+            None if spec.kind == "mav-is" => bundled::search_model().map_err(|error| anyhow!(error))?,
             None => bundled::model().map_err(|error| anyhow!(error))?,
         };
         Ok(Self { model, precision, device, spec })
