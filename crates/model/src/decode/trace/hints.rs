@@ -3,7 +3,7 @@
 use crate::fan_out::value_distribution;
 use mavis_game::Move;
 use mavis_lang::{
-    Token, moves,
+    Token, Top, moves,
     trace::{Due, TraceProgress},
     value::value_token,
     vocab::VALUES,
@@ -15,6 +15,8 @@ use mavis_value::{Bucket, N_BUCKETS};
 pub(super) struct Hints {
     /// Which node they are about: the number of nodes when its list began.
     node: usize,
+    /// Where its list begins among the tokens.
+    list_at: Option<usize>,
     /// The moves still to list, the likeliest next one first.
     order: Vec<Move>,
     /// The value of each move as if it were listed next: the likeliest, and the mean.
@@ -36,8 +38,11 @@ impl Hints {
         };
         let mut order: Vec<(Move, f32)> = progress.unlisted().map(|mv| (mv, logit(mv))).collect();
         order.sort_by(|one, other| other.1.total_cmp(&one.1));
-        self.order = order.into_iter().map(|(mv, _)| mv).collect();
         self.turn_to(progress);
+        self.order = order.into_iter().map(|(mv, _)| mv).collect();
+        if progress.opens_list() {
+            self.list_at = Some(progress.tokens().len());
+        }
     }
 
     /// Takes the logits after each of some moves that may be listed next.
@@ -57,8 +62,23 @@ impl Hints {
     fn turn_to(&mut self, progress: &TraceProgress) {
         if self.node != progress.nodes().len() {
             self.node = progress.nodes().len();
+            self.list_at = None;
             self.values.clear();
         }
+    }
+
+    /// The place where the list of the node in hand begins, and the moves that it probably lists beside those it has.
+    pub(super) fn likely(&self, progress: &TraceProgress) -> Option<(usize, Vec<Move>)> {
+        let list_at = self.list_at.filter(|_| self.node == progress.nodes().len())?;
+        let unlisted: Vec<Move> = progress.unlisted().collect();
+        let n_missing = match progress.shape().top {
+            Top::Best(k) => usize::from(k).saturating_sub(progress.current().moves.len() + 1),
+            Top::All => unlisted.len(),
+        };
+        // Not all that look likely are listed.
+        let likely = self.order.iter().copied().filter(|mv| unlisted.contains(mv));
+        let likely: Vec<Move> = likely.take(n_missing + n_missing / 2).collect();
+        (!likely.is_empty()).then_some((list_at, likely))
     }
 
     /// A guess at what is due.
