@@ -199,6 +199,49 @@ fn connect_four_plays_itself_the_same_way_whatever_the_threads() {
     assert!(unique.contains("\"kept\""), "{unique}");
 }
 
+/// Traces of positions and of games, killed after the first shard and resumed: byte for byte those of a run that was not.
+#[test]
+fn traces_survive_a_killed_program_and_are_the_same_for_a_seed() {
+    let mavis = program();
+    let folder = mavis.folder();
+    mavis.run("data selfplay --game connect4 -n 60 --random-plies 22 --epsilon 0.9 --seed 3 --out c4");
+    let traces = |out: &str| {
+        format!(
+            "data traces c4/annotations --roots 200 --oracle connect4 --jobs 2 --shard-size 8 --seed 5 --json --out {out}"
+        )
+    };
+    let done = mavis.stdout(&traces("calm"));
+    assert!(done.lines().last().unwrap().contains("\"event\":\"done\",\"left\":0"), "{done}");
+    let mut child = mavis.command(&traces("stormy")).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("\"event\":\"shard\"")));
+    kill(child.id());
+    child.wait().unwrap();
+    let manifest = fs::read_to_string(folder.join("stormy/manifest.json")).unwrap();
+    assert!((1..25).contains(&manifest.matches("\"number\"").count()), "stopped in the middle");
+    mavis.check_bad(&traces("stormy").replace("--seed 5", "--seed 6"), "holds another job: seed");
+    mavis.run(&traces("stormy"));
+    for file in fs::read_dir(folder.join("calm")).unwrap().map(|entry| entry.unwrap().path()) {
+        let other = folder.join("stormy").join(file.file_name().unwrap());
+        assert_eq!(fs::read(&file).unwrap(), fs::read(&other).unwrap(), "{}", file.display());
+    }
+    let games = mavis.stdout("data traces c4/games --roots 5 --model bundled --sizes 2x1 --json --out games");
+    assert!(games.lines().last().unwrap().contains("\"traces\":5"), "{games}");
+    let bad = |options: &str, reason: &str| {
+        mavis.check_bad(&format!("data traces c4/annotations --out bad {options}"), reason);
+    };
+    bad(
+        "--context 100",
+        "a context of 100 tokens is too small: the smallest trace of connect4, breadth 2 and depth 1",
+    );
+    bad("--sizes 3", "bad size '3' (expected BREADTHxDEPTH");
+    bad("--top 0", "bad --top '0'");
+    bad("--compact 2", "--compact is between 0 and 1, not 2");
+    bad("--model missing.safetensors", "missing.safetensors");
+    mavis.check_bad("data traces missing.parquet --out bad", "missing.parquet");
+    assert!(!folder.join("bad").exists());
+}
+
 #[test]
 fn bad_tables_are_one_line_and_code_2() {
     let mavis = program();

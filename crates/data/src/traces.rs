@@ -3,6 +3,7 @@
 //! The trees of many roots grow together, level by level, so that whoever judges gets large batches. Each root has its own stream of
 //! random numbers, so neither threads nor stops change what comes out.
 
+mod forest;
 mod plan;
 
 pub use plan::{DEFAULT_SIZES, TracePlan, TraceSizes};
@@ -10,15 +11,13 @@ pub use plan::{DEFAULT_SIZES, TracePlan, TraceSizes};
 use crate::annotate::oracle_name;
 use crate::job::{Job, JobError, JobEvent, Meter, SetAside, Shard, ordered};
 use crate::table::TableWriter;
-use crate::wire::{OracleName, TraceRow};
+use crate::wire::TraceRow;
+use forest::{Forest, Rows};
 use mavis_game::{Game, Position};
-use mavis_lang::trace::{Evaluation, SearchTree, Shape, trace_example};
-use mavis_lang::{Top, vocabulary_hash};
+use mavis_lang::{trace::Evaluation, vocabulary_hash};
 use mavis_oracle::{Identity, Oracle};
-use mavis_stable::seed::derive;
-use rand::{SeedableRng, seq::SliceRandom};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -102,11 +101,10 @@ pub fn traces<L: Labeler>(
     let first = labelers.first().ok_or_else(|| JobError::Oracle("no oracle given".to_owned()))?;
     let identity = first.identity();
     let oracle = oracle_name(&identity);
-    let mut shapes: BTreeMap<String, TraceSizes> = BTreeMap::new();
+    let mut shapes = HashMap::new();
     for root in roots {
-        let rules = root.rules();
-        if !shapes.contains_key(&rules.to_string()) {
-            shapes.insert(rules.to_string(), settings.plan.sizes_for(rules).map_err(JobError::Context)?);
+        if let Entry::Vacant(vacant) = shapes.entry(root.rules()) {
+            vacant.insert(settings.plan.sizes_for(root.rules()).map_err(JobError::Context)?);
         }
     }
     let n_total = roots.len() as u64;
@@ -182,107 +180,6 @@ fn chunks(n_total: u64, shard_size: u64, n_together: u64) -> impl Iterator<Item 
             Chunk { shard, last: chunk_end == end, first, end: chunk_end }
         })
     })
-}
-
-/// The traces of one root.
-type Rows = Result<Vec<TraceRow>, SetAside>;
-
-struct Forest<'a> {
-    settings: &'a TraceSettings,
-    roots: &'a [Position],
-    shapes: &'a BTreeMap<String, TraceSizes>,
-    oracle: &'a Arc<OracleName>,
-}
-
-/// One root and what becomes of it.
-struct Growing {
-    random: Xoshiro256PlusPlus,
-    shapes: Vec<Shape>,
-    tree: SearchTree,
-    failure: Option<String>,
-}
-
-impl Forest<'_> {
-    fn grow(&self, labeler: &mut impl Labeler, chunk: Chunk) -> Vec<Rows> {
-        let numbers = chunk.first..chunk.end;
-        let mut growing: Vec<Growing> = numbers.map(|number| self.begin(number)).collect();
-        loop {
-            let open: Vec<Position> = growing.iter().flat_map(Growing::open).cloned().collect();
-            if open.is_empty() {
-                break;
-            }
-            let mut labels = labeler.label(&open).into_iter();
-            growing.iter_mut().for_each(|root| root.take(&mut labels));
-        }
-        growing.into_iter().map(|root| self.rows(root)).collect()
-    }
-
-    fn begin(&self, number: u64) -> Growing {
-        let root = &self.roots[number as usize];
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(derive(self.settings.seed, &[number]));
-        let shapes = self.shapes[&root.rules().to_string()].draw(&self.settings.plan, &mut random);
-        let sizes: Vec<(u16, u16)> = shapes.iter().map(|shape| (shape.breadth, shape.depth)).collect();
-        Growing { random, tree: SearchTree::new(root, &sizes), shapes, failure: None }
-    }
-
-    fn rows(&self, mut root: Growing) -> Rows {
-        let mut rows = Vec::with_capacity(root.shapes.len());
-        for shape in root.shapes {
-            let Some(trace) = root.tree.trace(shape, &mut root.random) else {
-                let position = root.tree.root().to_string();
-                let reason = root.failure.unwrap_or_else(|| "the tree is not complete".to_owned());
-                return Err(SetAside { position, reason });
-            };
-            let example = trace_example(&trace);
-            // Lists of all moves may be longer than anybody knew.
-            if example.tokens.len() > self.settings.plan.context {
-                continue;
-            }
-            rows.push(TraceRow {
-                game: shape.rules.to_string(),
-                position: trace.root.position.to_string(),
-                breadth: i32::from(shape.breadth),
-                depth: i32::from(shape.depth),
-                top: match shape.top {
-                    Top::All => None,
-                    Top::Best(k) => Some(i32::from(k)),
-                },
-                compact: i32::from(shape.compact),
-                n_nodes: trace.root.n_nodes() as i32,
-                loss_start: example.input_len as i32,
-                tokens: example.tokens.iter().map(|&token| i32::from(token)).collect(),
-                oracle: Arc::clone(self.oracle),
-            });
-        }
-        Ok(rows)
-    }
-}
-
-impl Growing {
-    /// Positions to judge; none once one of them has failed.
-    fn open(&self) -> impl Iterator<Item = &Position> {
-        self.tree.open().filter(|_| self.failure.is_none())
-    }
-
-    fn take(&mut self, labels: &mut impl Iterator<Item = Result<Evaluation, String>>) {
-        let n_open = self.open().count();
-        let mut evaluations = Vec::with_capacity(n_open);
-        for label in labels.take(n_open) {
-            match label {
-                Ok(mut evaluation) => {
-                    // Among equals chance decides, once for all traces of the root.
-                    evaluation.moves.shuffle(&mut self.random);
-                    evaluations.push(evaluation);
-                }
-                Err(reason) => {
-                    self.failure.get_or_insert(reason);
-                }
-            }
-        }
-        if self.failure.is_none() {
-            self.tree.grow(evaluations);
-        }
-    }
 }
 
 /// The shard being filled.

@@ -5,7 +5,7 @@ mod support;
 
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{
-    Token, Top, Trace, check_trace, grow_trace, moves, read_trace,
+    Listing, Token, Top, Trace, check_trace, grow_trace, moves, read_trace,
     trace::{Evaluation, Node, SearchTree, Shape, played_move, read_trace_text, trace_example, trace_prompt},
     value::{bucket_of, quoted_bucket_of, quoted_token, value_token},
     vocab, vocabulary, write_trace,
@@ -287,6 +287,50 @@ proptest! {
             drop(check_trace(&trace, None));
         }
     }
+
+    /// Also of traces that somebody altered: whatever the checker accepts decides by minimax over the values it wrote.
+    #[test]
+    fn what_the_checker_accepts_decides_by_minimax(game in 0..GAMES.len(), seed: u64, alter: bool) {
+        let mut tokens = write_trace(&random_trace(GAMES[game], seed % 500));
+        let mut rng = random(seed);
+        let values: Vec<usize> = (0..tokens.len())
+            .filter(|&at| bucket_of(tokens[at]).is_some() || quoted_bucket_of(tokens[at]).is_some())
+            .collect();
+        if alter && let Some(&at) = values.choose(&mut rng) {
+            tokens[at] = altered(tokens[at], GAMES[game], &mut rng);
+        }
+        match read_trace(&tokens) {
+            Ok(trace) if check_trace(&trace, None).is_ok() => {
+                let (value, line) = minimax(&trace.root);
+                prop_assert_eq!(trace.root.decision.value.number(), value);
+                prop_assert_eq!(trace.played, line);
+            }
+            _ => prop_assert!(alter, "a true trace is accepted"),
+        }
+    }
+}
+
+/// What a node comes to and its move, by the listed values of the leaves alone.
+fn minimax(node: &Node) -> (u8, Option<Move>) {
+    let moves = match &node.listing {
+        Listing::Moves(moves) => moves,
+        Listing::Over(outcome) => {
+            let side = node.position.side_to_move();
+            return (outcome.winner().map_or(33, |winner| if winner == side { 64 } else { 1 }), None);
+        }
+    };
+    if node.children.is_empty() {
+        let listed = moves.iter().find(|(mv, _)| Some(*mv) == node.best).unwrap();
+        return (listed.1.number(), node.best);
+    }
+    let mut decided = (0, None);
+    for (mv, child) in &node.children {
+        let value = 65 - minimax(child).0;
+        if value > decided.0 {
+            decided = (value, Some(*mv));
+        }
+    }
+    decided
 }
 
 #[test]
