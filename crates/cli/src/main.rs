@@ -5,7 +5,6 @@
 
 mod annotated;
 mod commands;
-mod human;
 mod input;
 mod knobs;
 mod positions;

@@ -1,8 +1,7 @@
 //! Every player the binary knows.
 
-use crate::human::Human;
 use mavis_bundled::Surroundings;
-use mavis_play::{Kind, Registry};
+use mavis_play::{Human, Kind, Registry};
 
 /// The registry with all kinds, the human included. Engines are found on the user's `PATH`.
 pub(crate) fn players() -> Registry {

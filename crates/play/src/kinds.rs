@@ -15,6 +15,7 @@ use crate::{
     players::{GtpPlayer, GtpSettings, UciLimits, UciPlayer, UciSettings},
 };
 use mavis_eval::{Cache, Scripted};
+use mavis_game::FromRules;
 use mavis_oracle::{
     Effort, OracleEvaluator, engine,
     process::{Patience, find_engine},
@@ -69,7 +70,7 @@ pub fn add_oracles(registry: &mut Registry, search_path: Option<OsString>) {
 }
 
 /// Adds `scripted-mcts`, a search over values that mean nothing: it needs no model, and tries out everything around one.
-pub fn add_scripted(registry: &mut Registry) {
+pub fn add_scripted<G: FromRules>(registry: &mut Registry<G>) {
     registry.add(Kind {
         name: "scripted-mcts",
         help: "MCTS over made-up values, to try a GUI, a league or a clock without a model",

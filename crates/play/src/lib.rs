@@ -38,7 +38,7 @@ pub use kinds::{
 pub use player::{Choice, Limit, Player, PlayerError, Thought, Turn};
 pub use players::{
     Chosen, Ending, EngineSpec, Finisher, Fresh, GameOracle, GreedyPlayer, GreedyScoring, GreedySettings,
-    GtpPlayer, GtpSettings, InternalPlayer, InternalPlayerSettings, Lookahead, Maker, MpcPlayer, MpcSettings,
+    GtpPlayer, GtpSettings, Human, InternalPlayer, InternalPlayerSettings, Lookahead, Maker, MpcPlayer, MpcSettings,
     OraclePlayer, POSITION_COMMAND, PolicyChoice, Predicted, PredictorPlayer, PredictorPolicy, RandomPlayer,
     RolloutPlayer, SearchPlayer, Staged, Steps, UciLimits, UciPlayer, UciSettings, choose, saved_tree,
 };

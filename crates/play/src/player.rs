@@ -1,15 +1,18 @@
 //! The player trait and what passes through it.
 
 use crate::Analysis;
-use mavis_game::{Move, Position, Rules};
-use mavis_search::{Cancel, mcts::Search, wire::SavedTree};
+use mavis_game::{Game, Move, Position};
+use mavis_search::{Cancel, mcts::RefereeReport, wire::SavedTree};
 use std::{
+    fmt,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 /// Someone who makes a move under a limit.
-pub trait Player: Send {
+///
+/// `G` is the game it plays; without it the trait is about the six games of [`Position`].
+pub trait Player<G: Game = Position>: Send {
     /// A short name for tables and boards.
     fn name(&self) -> String;
 
@@ -17,13 +20,13 @@ pub trait Player: Send {
     ///
     /// # Errors
     /// When it does not play the game, or lacks what it needs for that: an engine, a server that answers.
-    fn ready_for(&mut self, rules: Rules) -> Result<(), PlayerError> {
+    fn ready_for(&mut self, rules: G::Rules) -> Result<(), PlayerError> {
         let _ = rules;
         Ok(())
     }
 
     /// Told once before each game; what was learned from the last one should be forgotten.
-    fn new_game(&mut self, rules: Rules) {
+    fn new_game(&mut self, rules: G::Rules) {
         let _ = rules;
     }
 
@@ -52,18 +55,23 @@ pub trait Player: Send {
     ///
     /// # Errors
     /// When no move can be made at all: a dead engine, a missing model. The referee then ends the game with a reason.
-    fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError>;
+    fn choose(&mut self, turn: &mut Turn<'_, G>) -> Result<Choice, PlayerError>;
 
     /// Chooses a move and says what it thinks of the others; players without an opinion on them list only their choice.
     ///
     /// # Errors
     /// As [`Player::choose`].
-    fn analyze(&mut self, turn: &mut Turn<'_>) -> Result<Analysis, PlayerError> {
+    fn analyze(&mut self, turn: &mut Turn<'_, G>) -> Result<Analysis, PlayerError> {
         self.choose(turn).map(Analysis::from)
     }
 
-    /// The search behind its last move, for players that grow a tree and keep it.
-    fn search(&self) -> Option<&Search> {
+    /// The tree behind its last move, for players that grow one and keep it.
+    fn tree(&self) -> Option<SavedTree> {
+        None
+    }
+
+    /// That tree compared with the rules, where it was grown without them.
+    fn refereed_tree(&self) -> Option<RefereeReport> {
         None
     }
 
@@ -78,13 +86,13 @@ pub trait Player: Send {
 }
 
 /// Everything a player may look at for one move.
-pub struct Turn<'a> {
+pub struct Turn<'a, G = Position> {
     /// Where the game started.
-    pub start: &'a Position,
+    pub start: &'a G,
     /// The moves played since.
     pub moves: &'a [Move],
     /// The position to move in, its history included.
-    pub position: &'a Position,
+    pub position: &'a G,
     /// How much may be spent.
     pub limit: Limit,
     /// Cancelled from outside to end the search early.
@@ -93,10 +101,10 @@ pub struct Turn<'a> {
     pub sink: &'a mut dyn FnMut(&Thought),
 }
 
-impl<'a> Turn<'a> {
+impl<'a, G: Game> Turn<'a, G> {
     /// A position by itself: nothing was played before it, and nobody ends the search early.
     #[must_use]
-    pub fn alone(position: &'a Position, limit: Limit, sink: &'a mut dyn FnMut(&Thought)) -> Self {
+    pub fn alone(position: &'a G, limit: Limit, sink: &'a mut dyn FnMut(&Thought)) -> Self {
         Self { start: position, moves: &[], position, limit, cancel: Cancel::new(), sink }
     }
 }
@@ -227,7 +235,7 @@ pub enum PlayerError {
 impl PlayerError {
     /// A player that does not play a game.
     #[must_use]
-    pub fn unsupported(player: &str, rules: Rules) -> Self {
+    pub fn unsupported(player: &str, rules: impl fmt::Display) -> Self {
         Self::Unsupported { player: player.to_owned(), game: rules.to_string() }
     }
 }

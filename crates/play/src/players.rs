@@ -4,6 +4,7 @@
 mod fresh;
 mod greedy;
 mod gtp;
+mod human;
 mod internal;
 mod lookahead;
 mod mpc;
@@ -19,6 +20,7 @@ mod uci;
 pub use fresh::Fresh;
 pub use greedy::{GreedyPlayer, GreedyScoring, GreedySettings};
 pub use gtp::{GtpPlayer, GtpSettings, POSITION_COMMAND};
+pub use human::Human;
 pub use internal::{Chosen, Ending, InternalPlayer, InternalPlayerSettings, choose, saved_tree};
 pub use lookahead::Lookahead;
 pub use mpc::{Maker, MpcPlayer, MpcSettings, Steps};

@@ -40,13 +40,13 @@ impl Default for Referee {
 
 /// A game as it was played.
 #[derive(Clone, Debug)]
-pub struct GameRecord {
+pub struct GameRecord<G = Position> {
     /// Where it started.
-    pub start: Position,
+    pub start: G,
     /// Every move with what its player thought.
     pub moves: Vec<MoveRecord>,
     /// Where it stopped.
-    pub end: Position,
+    pub end: G,
     /// The result and its reason; `None` when the game was abandoned from outside.
     pub verdict: Option<Verdict>,
 }
@@ -116,13 +116,13 @@ impl fmt::Display for Termination {
 }
 
 /// Sees every move of a game as it is played, and may end the game.
-pub trait Observer {
+pub trait Observer<G = Position> {
     /// Called after each move with the position it led to; a verdict ends the game.
-    fn moved(&mut self, record: &MoveRecord, position: &Position) -> Option<Verdict>;
+    fn moved(&mut self, record: &MoveRecord, position: &G) -> Option<Verdict>;
 }
 
-impl<F: FnMut(&MoveRecord, &Position)> Observer for F {
-    fn moved(&mut self, record: &MoveRecord, position: &Position) -> Option<Verdict> {
+impl<G, F: FnMut(&MoveRecord, &G)> Observer<G> for F {
+    fn moved(&mut self, record: &MoveRecord, position: &G) -> Option<Verdict> {
         self(record, position);
         None
     }
@@ -130,17 +130,17 @@ impl<F: FnMut(&MoveRecord, &Position)> Observer for F {
 
 impl Referee {
     /// Plays a game to its end; whatever a player does, there is a record.
-    pub fn play(&self, start: &Position, players: [&mut dyn Player; 2]) -> GameRecord {
-        self.play_observed(start, players, &mut |_: &MoveRecord, _: &Position| {})
+    pub fn play<G: Game>(&self, start: &G, players: [&mut dyn Player<G>; 2]) -> GameRecord<G> {
+        self.play_observed(start, players, &mut |_: &MoveRecord, _: &G| {})
     }
 
     /// The same, with someone watching.
-    pub fn play_observed(
+    pub fn play_observed<G: Game>(
         &self,
-        start: &Position,
-        mut players: [&mut dyn Player; 2],
-        observer: &mut dyn Observer,
-    ) -> GameRecord {
+        start: &G,
+        mut players: [&mut dyn Player<G>; 2],
+        observer: &mut dyn Observer<G>,
+    ) -> GameRecord<G> {
         let mut record =
             GameRecord { start: start.clone(), moves: Vec::new(), end: start.clone(), verdict: None };
         for player in &mut players {
@@ -196,7 +196,7 @@ impl Referee {
         record
     }
 
-    fn end_by_rules(&self, record: &GameRecord) -> Option<Verdict> {
+    fn end_by_rules<G: Game>(&self, record: &GameRecord<G>) -> Option<Verdict> {
         let position = &record.end;
         if let (Some(outcome), Some(reason)) = (position.outcome(), position.end_reason()) {
             return Some(Verdict { outcome, termination: Termination::Rules(reason) });
@@ -226,9 +226,9 @@ impl Referee {
     }
 
     /// The move that stands, or why the side has lost by what it did.
-    fn judge(
+    fn judge<G: Game>(
         &self,
-        position: &Position,
+        position: &G,
         answer: Result<crate::Choice, PlayerError>,
         time: Duration,
         left: Option<Duration>,

@@ -3,10 +3,12 @@
 use mavis_search::knob::Knob;
 
 use crate::{Lookahead, Options, Player, PlayerSpec, RandomPlayer, RolloutPlayer};
+use mavis_game::{Game, Position};
 use std::sync::Arc;
 
 /// Builds a player from its spec and a seed.
-pub type Build = Box<dyn Fn(&mut Options<'_>, u64) -> Result<Box<dyn Player>, BuildError> + Send + Sync>;
+pub type Build<G = Position> =
+    Box<dyn Fn(&mut Options<'_>, u64) -> Result<Box<dyn Player<G>>, BuildError> + Send + Sync>;
 
 /// One option of a kind of player, for help and for "did you mean".
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +37,7 @@ impl Key {
 }
 
 /// One kind of player.
-pub struct Kind {
+pub struct Kind<G: Game = Position> {
     /// The word before the colon.
     pub name: &'static str,
     /// One line for help.
@@ -45,7 +47,7 @@ pub struct Kind {
     /// Whether options not in `keys` are passed on instead of refused (a child engine's own options).
     pub open: bool,
     /// Makes one.
-    pub build: Build,
+    pub build: Build<G>,
 }
 
 /// A spec that builds no player.
@@ -105,15 +107,34 @@ fn hint(suggestion: &str) -> String {
 }
 
 /// The known kinds of player; a clone shares them, so that a player can build others.
-#[derive(Clone, Default)]
-pub struct Registry {
-    kinds: Vec<Arc<Kind>>,
+pub struct Registry<G: Game = Position> {
+    kinds: Vec<Arc<Kind<G>>>,
+}
+
+impl<G: Game> Clone for Registry<G> {
+    fn clone(&self) -> Self {
+        Self { kinds: self.kinds.clone() }
+    }
+}
+
+impl<G: Game> Default for Registry<G> {
+    fn default() -> Self {
+        Self { kinds: Vec::new() }
+    }
 }
 
 impl Registry {
-    /// The players that need nothing but the rules.
+    /// The players of the six games that need nothing but the rules.
     #[must_use]
     pub fn basic() -> Self {
+        Self::rules_only()
+    }
+}
+
+impl<G: Game> Registry<G> {
+    /// The players that need nothing but the rules, for any game.
+    #[must_use]
+    pub fn rules_only() -> Self {
         let mut registry = Self::default();
         registry.add(Kind {
             name: "random",
@@ -130,7 +151,7 @@ impl Registry {
             build: Box::new(|options, seed| {
                 let plies = options.argument::<u32>()?.unwrap_or(1);
                 Lookahead::new(plies, seed)
-                    .map(|player| Box::new(player) as Box<dyn Player>)
+                    .map(|player| Box::new(player) as Box<dyn Player<G>>)
                     .ok_or_else(|| BuildError::value("lookahead", "argument", &plies.to_string()))
             }),
         });
@@ -154,14 +175,14 @@ impl Registry {
     }
 
     /// Adds a kind; a kind of the same name is replaced.
-    pub fn add(&mut self, kind: Kind) {
+    pub fn add(&mut self, kind: Kind<G>) {
         self.kinds.retain(|known| known.name != kind.name);
         self.kinds.push(Arc::new(kind));
     }
 
     /// All kinds, for help.
     #[must_use]
-    pub fn kinds(&self) -> &[Arc<Kind>] {
+    pub fn kinds(&self) -> &[Arc<Kind<G>>] {
         &self.kinds
     }
 
@@ -169,7 +190,7 @@ impl Registry {
     ///
     /// # Errors
     /// When the kind or an option is unknown, a value is bad, or something the player needs is missing.
-    pub fn build(&self, spec: &PlayerSpec, seed: u64) -> Result<Box<dyn Player>, BuildError> {
+    pub fn build(&self, spec: &PlayerSpec, seed: u64) -> Result<Box<dyn Player<G>>, BuildError> {
         let kind = self.check(spec)?;
         (kind.build)(&mut Options::new(spec), seed).map_err(|mut error| {
             if let BuildError::Value { player, key, expected, .. } = &mut error
@@ -186,7 +207,7 @@ impl Registry {
     ///
     /// # Errors
     /// When the kind or an option is unknown.
-    pub fn check(&self, spec: &PlayerSpec) -> Result<&Kind, BuildError> {
+    pub fn check(&self, spec: &PlayerSpec) -> Result<&Kind<G>, BuildError> {
         let kind = self.kinds.iter().find(|kind| kind.name == spec.kind).ok_or_else(|| BuildError::Kind {
             kind: spec.kind.clone(),
             suggestion: suggest(&spec.kind, self.kinds.iter().map(|kind| kind.name)),
@@ -230,7 +251,8 @@ mod tests {
     use super::*;
 
     fn check(text: &str, message: &str) {
-        let error = Registry::basic().build(&text.parse().unwrap(), 0).err().expect("a bad spec").to_string();
+        let registry = Registry::basic();
+        let error = registry.build(&text.parse().unwrap(), 0).err().expect("a bad spec").to_string();
         assert_eq!(error, message);
     }
 

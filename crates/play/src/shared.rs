@@ -2,7 +2,7 @@
 
 use crate::PlayerError;
 use mavis_eval::{EvalError, Evaluator, Request};
-use mavis_game::{Position, Rules};
+use mavis_game::FromRules;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
@@ -28,8 +28,11 @@ pub fn runtime() -> Result<&'static Runtime, String> {
 }
 
 /// Asks an evaluator for the start of a game, so that one that fails does so before anything depends on it.
-pub(crate) fn try_evaluator(evaluator: &dyn Evaluator, rules: Rules) -> Result<(), PlayerError> {
-    let asked = evaluator.evaluate_one(Request::state(Position::start(rules)));
+pub(crate) fn try_evaluator<G: FromRules>(
+    evaluator: &dyn Evaluator<G>,
+    rules: G::Rules,
+) -> Result<(), PlayerError> {
+    let asked = evaluator.evaluate_one(Request::state(G::start(rules)));
     match runtime().map_err(PlayerError::Failed)?.block_on(asked) {
         Err(EvalError::Failed(reason)) => Err(PlayerError::Failed(reason)),
         // A bad answer is not the lack of one; a search has its ways with those.

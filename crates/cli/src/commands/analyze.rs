@@ -15,7 +15,7 @@ use clap::Args;
 use mavis_data::{import::Source, pgn::PgnReader};
 use mavis_game::{Game as _, Move, Position};
 use mavis_play::{Analysis, Limit, MoveAnalysis, Player, PlayerSpec, Turn};
-use mavis_search::{mcts::Search, wire::SavedTree};
+use mavis_search::wire::SavedTree;
 use refereed::Refereed;
 use serde::Serialize;
 use std::{io::Read as _, path::PathBuf};
@@ -146,10 +146,10 @@ impl Analyze {
         })?;
         let mut shown = Shown::new(&position, player.name(), &analysis);
         let written = written::tree_text(&analysis.choice.thought);
-        shown.referee = player.search().and_then(Search::referee).map(Refereed::from);
+        shown.referee = player.refereed_tree().map(Refereed::from);
         if let Some(path) = &self.tree {
-            let json = match (player.search(), &analysis.choice.thought.tree) {
-                (Some(search), _) => search.snapshot().to_json()?,
+            let json = match (player.tree(), &analysis.choice.thought.tree) {
+                (Some(tree), _) => tree.to_json()?,
                 (None, Some(tree)) => tree.to_json()?,
                 (None, None) => {
                     return Err(BadInput::new(format!("{} keeps no tree to save", player.name())).into());

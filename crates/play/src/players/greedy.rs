@@ -2,7 +2,7 @@
 
 use crate::{Analysis, Choice, MoveAnalysis, Player, PlayerError, Turn, runtime, shared::try_evaluator};
 use mavis_eval::{Evaluator, MoveValue, Request, Verdict, WorldModel};
-use mavis_game::{Game as _, Position, Rules};
+use mavis_game::{FromRules, Game, Position};
 use mavis_search::Stop;
 use mavis_value::Scoring;
 use rand::{Rng, SeedableRng};
@@ -75,23 +75,23 @@ impl FromStr for GreedyScoring {
 /// progress (paper 001's reason for `%best_action`), and those of exactly the best value, which max scoring gives often, as it
 /// knows 64 values only. Among tied moves the evaluator's own choice is played; without one the seed draws, so that the order
 /// of the moves decides nothing.
-pub struct GreedyPlayer {
+pub struct GreedyPlayer<G: Game = Position> {
     name: String,
-    evaluator: Arc<dyn Evaluator>,
+    evaluator: Arc<dyn Evaluator<G>>,
     settings: GreedySettings,
     random: Xoshiro256PlusPlus,
 }
 
-impl GreedyPlayer {
+impl<G: Game> GreedyPlayer<G> {
     /// A player over an evaluator; its moves follow from the seed.
     #[must_use]
-    pub fn new(name: String, evaluator: Arc<dyn Evaluator>, settings: GreedySettings, seed: u64) -> Self {
+    pub fn new(name: String, evaluator: Arc<dyn Evaluator<G>>, settings: GreedySettings, seed: u64) -> Self {
         Self { name, evaluator, settings, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
     /// What is asked: the position, or with a world of the evaluator's own the last move and the position before it, so that it
     /// says itself where that leads. Moves that the rules refuse are passed over.
-    fn request(&self, turn: &Turn<'_>, state: &Arc<Position>) -> Request {
+    fn request(&self, turn: &Turn<'_, G>, state: &Arc<G>) -> Request<G> {
         match (self.settings.world, turn.moves.split_last()) {
             (WorldModel::Model, Some((&last, before))) => {
                 let mut previous = turn.start.clone();
@@ -136,12 +136,12 @@ fn value(entry: &MoveAnalysis) -> f32 {
     entry.value.unwrap_or(0.0)
 }
 
-impl Player for GreedyPlayer {
+impl<G: FromRules> Player<G> for GreedyPlayer<G> {
     fn name(&self) -> String {
         self.name.clone()
     }
 
-    fn ready_for(&mut self, rules: Rules) -> Result<(), PlayerError> {
+    fn ready_for(&mut self, rules: G::Rules) -> Result<(), PlayerError> {
         try_evaluator(&*self.evaluator, rules)
     }
 
@@ -149,11 +149,11 @@ impl Player for GreedyPlayer {
         self.random = Xoshiro256PlusPlus::seed_from_u64(seed);
     }
 
-    fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
+    fn choose(&mut self, turn: &mut Turn<'_, G>) -> Result<Choice, PlayerError> {
         self.analyze(turn).map(|analysis| analysis.choice)
     }
 
-    fn analyze(&mut self, turn: &mut Turn<'_>) -> Result<Analysis, PlayerError> {
+    fn analyze(&mut self, turn: &mut Turn<'_, G>) -> Result<Analysis, PlayerError> {
         // Without the evaluation there is nothing to choose by, so it may take more than the move's share of the clock.
         let deadline = turn.limit.patience(Instant::now(), Duration::from_millis(2));
         let stop = Stop { deadline, cancel: turn.cancel.clone() };
@@ -227,7 +227,10 @@ async fn within<T>(stop: &Stop, asked: impl Future<Output = T>) -> Option<T> {
 }
 
 /// The first move that may be played, with the reason why it is no better one.
-pub(super) fn without_opinion(turn: &mut Turn<'_>, reason: &str) -> Result<Analysis, PlayerError> {
+pub(super) fn without_opinion<G: Game>(
+    turn: &mut Turn<'_, G>,
+    reason: &str,
+) -> Result<Analysis, PlayerError> {
     let legal = turn.position.legal_moves();
     let mv = legal
         .iter()
@@ -247,6 +250,7 @@ mod tests {
     use super::*;
     use crate::{Limit, Thought};
     use mavis_eval::{Faults, Faulty, Scripted};
+    use mavis_game::Rules;
     use std::collections::HashSet;
 
     fn analyze(evaluator: impl Evaluator + 'static, settings: GreedySettings, seed: u64) -> Analysis {

@@ -1,7 +1,7 @@
 //! The agents that paper 004 measures against.
 
 use crate::{Choice, Player, PlayerError, Thought, Turn};
-use mavis_game::{Game, Move, Outcome, for_game};
+use mavis_game::{Game, GameVisitor, Move, Outcome};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -22,7 +22,7 @@ impl Lookahead {
     }
 }
 
-impl Player for Lookahead {
+impl<G: Game> Player<G> for Lookahead {
     fn name(&self) -> String {
         format!("lookahead:{}", self.plies)
     }
@@ -35,8 +35,8 @@ impl Player for Lookahead {
         self.random = Xoshiro256PlusPlus::seed_from_u64(seed);
     }
 
-    fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
-        let scored = for_game!(turn.position, game => score_moves(game, self.plies));
+    fn choose(&mut self, turn: &mut Turn<'_, G>) -> Result<Choice, PlayerError> {
+        let scored = turn.position.visit(Scan { plies: self.plies });
         let best = scored.iter().map(|(_, score)| *score).max();
         let best_moves: Vec<Move> =
             scored.iter().filter(|(_, score)| Some(*score) == best).map(|(mv, _)| *mv).collect();
@@ -49,6 +49,19 @@ impl Player for Lookahead {
             _ => None,
         };
         Ok(Choice { mv, thought: Thought { depth: self.plies, value, ..Thought::default() } })
+    }
+}
+
+/// The scan as a visitor, so that it runs by the rules of one game and not through a sum of games.
+struct Scan {
+    plies: u32,
+}
+
+impl GameVisitor for Scan {
+    type Output = Vec<(Move, i32)>;
+
+    fn visit<G: Game>(self, position: &G) -> Self::Output {
+        score_moves(position, self.plies)
     }
 }
 
@@ -108,7 +121,7 @@ mod tests {
         for column in moves.chars() {
             position.play_text(&column.to_string()).unwrap();
         }
-        let scored = for_game!(&position, game => score_moves(game, plies));
+        let scored = position.visit(Scan { plies });
         let best = scored.iter().map(|(_, s)| *s).max().unwrap();
         scored.iter().filter(|(_, s)| *s == best).map(|(mv, _)| position.move_text(*mv)).collect()
     }

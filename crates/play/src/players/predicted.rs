@@ -110,7 +110,7 @@ mod tests {
         let mut plain = Lookahead::new(2, 1).unwrap();
         let mut random = RandomPlayer::new(5);
         let one = Referee::default().play(&start, [&mut echo, &mut random]);
-        random.reseed(5);
+        random = RandomPlayer::new(5);
         let other = Referee::default().play(&start, [&mut plain, &mut random]);
         assert_eq!(one.end, other.end);
     }

@@ -18,7 +18,7 @@ impl RandomPlayer {
     }
 }
 
-impl Player for RandomPlayer {
+impl<G: Game> Player<G> for RandomPlayer {
     fn name(&self) -> String {
         "random".to_owned()
     }
@@ -31,7 +31,7 @@ impl Player for RandomPlayer {
         self.random = Xoshiro256PlusPlus::seed_from_u64(seed);
     }
 
-    fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
+    fn choose(&mut self, turn: &mut Turn<'_, G>) -> Result<Choice, PlayerError> {
         let moves = turn.position.legal_moves();
         let mv = moves.get(self.random.random_range(0..moves.len().max(1))).copied();
         mv.map(Choice::plain)

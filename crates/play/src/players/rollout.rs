@@ -1,6 +1,7 @@
 //! Plain MCTS as a player, the baseline of paper 001.
 
 use crate::{Analysis, Choice, MoveAnalysis, Player, PlayerError, Turn};
+use mavis_game::Game;
 use mavis_search::{Stop, rollout};
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ impl RolloutPlayer {
     }
 }
 
-impl Player for RolloutPlayer {
+impl<G: Game> Player<G> for RolloutPlayer {
     fn name(&self) -> String {
         match self.simulations {
             Some(simulations) => format!("mcts:sims={simulations}"),
@@ -33,11 +34,11 @@ impl Player for RolloutPlayer {
         self.settings.seed = seed;
     }
 
-    fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
+    fn choose(&mut self, turn: &mut Turn<'_, G>) -> Result<Choice, PlayerError> {
         self.analyze(turn).map(|analysis| analysis.choice)
     }
 
-    fn analyze(&mut self, turn: &mut Turn<'_>) -> Result<Analysis, PlayerError> {
+    fn analyze(&mut self, turn: &mut Turn<'_, G>) -> Result<Analysis, PlayerError> {
         let deadline = turn.limit.deadline(Instant::now(), Duration::from_millis(2));
         let by_nodes = turn.limit.nodes.map(|nodes| u32::try_from(nodes).unwrap_or(u32::MAX));
         let default = if deadline.is_some() || turn.limit.infinite { u32::MAX } else { 1000 };

@@ -4,10 +4,10 @@ use crate::{
     Analysis, Choice, Limit, MoveAnalysis, Player, PlayerError, Thought, Turn, runtime, shared::try_evaluator,
 };
 use mavis_eval::{Evaluation, Evaluator, Verdict};
-use mavis_game::{Game as _, Rules};
+use mavis_game::{FromRules, Game, Position};
 use mavis_search::{
     Stop,
-    mcts::{MoveReport, Proof, Report, Search, Settings},
+    mcts::{MoveReport, Proof, RefereeReport, Report, Search, Settings},
     wire::SavedTree,
 };
 use std::{
@@ -21,22 +21,22 @@ const OVERHEAD: Duration = Duration::from_millis(2);
 const TIMED_LEAF_COUNT: u32 = 16;
 
 /// Searches with MCTS over an evaluator and keeps the tree between moves.
-pub struct SearchPlayer {
+pub struct SearchPlayer<G: Game = Position> {
     name: String,
-    evaluator: Arc<dyn Evaluator>,
+    evaluator: Arc<dyn Evaluator<G>>,
     settings: Settings,
     /// Whether the number of simulations was asked for; otherwise a limit of time alone lifts it.
     fixed_simulations: bool,
     /// The search of the game so far.
-    search: Option<Search>,
+    search: Option<Search<G>>,
 }
 
-impl SearchPlayer {
+impl<G: Game> SearchPlayer<G> {
     /// A player that searches by `settings`. Unless `fixed_simulations`, a limit of time alone lifts their number.
     #[must_use]
     pub fn new(
         name: String,
-        evaluator: Arc<dyn Evaluator>,
+        evaluator: Arc<dyn Evaluator<G>>,
         settings: Settings,
         fixed_simulations: bool,
     ) -> Self {
@@ -59,16 +59,16 @@ impl SearchPlayer {
     }
 }
 
-impl Player for SearchPlayer {
+impl<G: FromRules> Player<G> for SearchPlayer<G> {
     fn name(&self) -> String {
         self.name.clone()
     }
 
-    fn ready_for(&mut self, rules: Rules) -> Result<(), PlayerError> {
+    fn ready_for(&mut self, rules: G::Rules) -> Result<(), PlayerError> {
         try_evaluator(&*self.evaluator, rules)
     }
 
-    fn new_game(&mut self, _: Rules) {
+    fn new_game(&mut self, _: G::Rules) {
         self.search = None;
     }
 
@@ -77,11 +77,11 @@ impl Player for SearchPlayer {
         self.search = None;
     }
 
-    fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
+    fn choose(&mut self, turn: &mut Turn<'_, G>) -> Result<Choice, PlayerError> {
         self.analyze(turn).map(|analysis| analysis.choice)
     }
 
-    fn analyze(&mut self, turn: &mut Turn<'_>) -> Result<Analysis, PlayerError> {
+    fn analyze(&mut self, turn: &mut Turn<'_, G>) -> Result<Analysis, PlayerError> {
         let began = Instant::now();
         let rules = turn.position.rules();
         let runtime = runtime().map_err(PlayerError::Failed)?;
@@ -111,7 +111,7 @@ impl Player for SearchPlayer {
                     biased;
                     () = turn.cancel.cancelled(), if !stop.cancel.is_cancelled() => stop.cancel.cancel(),
                     Some(report) = reports.recv() => {
-                        if let Some(analysis) = analysis(&report, None) {
+                        if let Some(analysis) = analysis::<G>(&report, None) {
                             analysis.tell(&turn.limit, turn.sink);
                         }
                         if turn.limit.depth.is_some_and(|depth| report.line.len() >= depth as usize) {
@@ -131,8 +131,12 @@ impl Player for SearchPlayer {
         Ok(found)
     }
 
-    fn search(&self) -> Option<&Search> {
-        self.search.as_ref()
+    fn tree(&self) -> Option<SavedTree> {
+        self.search.as_ref().map(Search::snapshot)
+    }
+
+    fn refereed_tree(&self) -> Option<RefereeReport> {
+        self.search.as_ref().and_then(Search::referee)
     }
 
     fn resume(&mut self, tree: &SavedTree) -> Result<(), PlayerError> {
@@ -143,7 +147,7 @@ impl Player for SearchPlayer {
 }
 
 /// A report as an analysis, the chosen move first; `None` if the search found out nothing.
-fn analysis(report: &Report, root: Option<&Evaluation>) -> Option<Analysis> {
+fn analysis<G: Game>(report: &Report, root: Option<&Evaluation<G>>) -> Option<Analysis> {
     let best = report.best.filter(|_| !report.moves.is_empty())?;
     let distribution = |entry: &MoveReport| match &root?.verdict {
         Verdict::Moves(moves) => {
@@ -173,7 +177,7 @@ fn analysis(report: &Report, root: Option<&Evaluation>) -> Option<Analysis> {
 }
 
 /// The move that is played without any evaluation, with the reason.
-fn fallback(report: &Report, turn: &Turn<'_>) -> Result<Analysis, PlayerError> {
+fn fallback<G: Game>(report: &Report, turn: &Turn<'_, G>) -> Result<Analysis, PlayerError> {
     let allowed = turn.limit.only.iter().copied().find(|&mv| turn.position.is_legal(mv));
     let mv = report
         .best
@@ -209,7 +213,7 @@ mod tests {
     use super::*;
     use crate::Referee;
     use mavis_eval::{Faults, Faulty, Scripted};
-    use mavis_game::{Move, Position};
+    use mavis_game::{Move, Rules};
     use mavis_search::Cancel;
 
     fn turn<'a>(position: &'a Position, limit: Limit, sink: &'a mut dyn FnMut(&Thought)) -> Turn<'a> {

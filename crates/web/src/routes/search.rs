@@ -128,7 +128,9 @@ fn grow(
         let analysis = player
             .analyze(&mut turn)
             .map_err(|error| ApiError::Failed(format!("{}: {error}", player.name())))?;
-        let Some(search) = player.search() else {
+        let searched = slice_began.elapsed();
+        let snapshot_began = Instant::now();
+        let Some(tree) = player.tree() else {
             let thought = &analysis.choice.thought;
             let Some(view) = written_view(thought, &question.game.position, began) else {
                 let name = player.name();
@@ -145,10 +147,7 @@ fn grow(
             || grown == 0
             || cancel.is_cancelled()
             || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        let searched = slice_began.elapsed();
-        let snapshot_began = Instant::now();
-        let mut view =
-            tree_view(&search.snapshot(), &question.game.position, Some(analysis.choice.mv), thought);
+        let mut view = tree_view(&tree, &question.game.position, Some(analysis.choice.mv), thought);
         view.simulations = done;
         view.milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         view.done = over;

@@ -1,13 +1,13 @@
 //! A person at the terminal.
 
+use crate::{Choice, Player, PlayerError, Turn};
 use mavis_game::Game;
-use mavis_play::{Choice, Player, PlayerError, Turn};
 use std::io::{BufRead, Write};
 
-/// Reads moves from standard input and asks again until one is legal.
-pub(crate) struct Human;
+/// Reads moves from standard input and asks again until one is legal. Prompts go to standard error.
+pub struct Human;
 
-impl Player for Human {
+impl<G: Game> Player<G> for Human {
     fn name(&self) -> String {
         "human".to_owned()
     }
@@ -16,7 +16,7 @@ impl Player for Human {
         false
     }
 
-    fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
+    fn choose(&mut self, turn: &mut Turn<'_, G>) -> Result<Choice, PlayerError> {
         let mut prompt = std::io::stderr();
         loop {
             // A closed stderr must not end the game; the answer still comes over stdin.
