@@ -192,6 +192,12 @@ pub trait FromRules: Game {
     /// # Errors
     /// When the text is malformed or describes a position the rules do not allow.
     fn parse(rules: Self::Rules, text: &str) -> Result<Self, PositionError>;
+
+    /// One of several start positions, for games that have them, such as Chess960; `below(n)` draws a number below `n`.
+    fn random_start(rules: Self::Rules, below: impl FnOnce(u32) -> u32) -> Option<Self> {
+        drop((rules, below));
+        None
+    }
 }
 
 /// Scales an even 32-bit number to an index below `n` (0 when `n` is 0) without a division.

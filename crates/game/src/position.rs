@@ -195,4 +195,11 @@ impl FromRules for Position {
     fn parse(rules: Rules, text: &str) -> Result<Self, PositionError> {
         Self::parse(rules, text)
     }
+
+    fn random_start(rules: Rules, below: impl FnOnce(u32) -> u32) -> Option<Self> {
+        match rules {
+            Rules::Chess960 => Chess::start960(u16::try_from(below(960)).ok()?).map(Self::Chess),
+            _ => None,
+        }
+    }
 }

@@ -7,26 +7,26 @@ pub use solver::{SolverJudge, standard_judges};
 pub use syzygy::SyzygyJudge;
 
 use crate::wire::{AdjudicationConfig, DrawRule, EarlyRule, ResignRule};
-use mavis_game::{Game, Outcome, Position, Rules, Side};
+use mavis_game::{Game, Outcome, Position, Side};
 use mavis_play::{Limit, MoveRecord, Player, Termination, Thought, Turn, Verdict};
 use mavis_search::Cancel;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Someone who knows how a position ends under perfect play: a solver, endgame tables.
-pub trait ExactJudge: Send + Sync {
+pub trait ExactJudge<G: Game = Position>: Send + Sync {
     /// The result with best play by both sides; `None` where it is not known.
-    fn outcome(&self, position: &Position) -> Option<Outcome>;
+    fn outcome(&self, position: &G) -> Option<Outcome>;
 
     /// Whether it knows any positions of a game.
-    fn judges(&self, rules: Rules) -> bool {
+    fn judges(&self, rules: G::Rules) -> bool {
         let _ = rules;
         true
     }
 }
 
 /// Exact judges by the name that a configuration uses.
-pub type Judges = BTreeMap<String, Arc<dyn ExactJudge>>;
+pub type Judges<G = Position> = BTreeMap<String, Arc<dyn ExactJudge<G>>>;
 
 /// Centipawns of a thought: its own, or its win probability through the inverse of paper 001's formula.
 #[must_use]
@@ -39,10 +39,10 @@ pub fn centipawns(centipawns: Option<i32>, value: Option<f32>) -> Option<i32> {
 }
 
 /// Watches one game and ends it where a rule says so.
-pub(crate) struct Adjudicator<'a> {
+pub(crate) struct Adjudicator<'a, G: Game> {
     rules: &'a AdjudicationConfig,
-    exact: Option<(Arc<dyn ExactJudge>, u32)>,
-    early_judge: Option<(&'a mut dyn Player, Limit)>,
+    exact: Option<(Arc<dyn ExactJudge<G>>, u32)>,
+    early_judge: Option<(&'a mut dyn Player<G>, Limit)>,
     cancel: Cancel,
     /// Who makes the next move.
     to_move: Side,
@@ -54,8 +54,8 @@ pub(crate) struct Adjudicator<'a> {
     lost_moves: [u32; 2],
 }
 
-impl<'a> Adjudicator<'a> {
-    pub(crate) fn new(rules: &'a AdjudicationConfig, judges: &Judges, start: &Position) -> Self {
+impl<'a, G: Game> Adjudicator<'a, G> {
+    pub(crate) fn new(rules: &'a AdjudicationConfig, judges: &Judges<G>, start: &G) -> Self {
         let exact = rules
             .exact
             .as_ref()
@@ -75,7 +75,7 @@ impl<'a> Adjudicator<'a> {
     /// Lets a player judge early ends instead of the two who play.
     pub(crate) fn with_early_judge(
         mut self,
-        judge: &'a mut dyn Player,
+        judge: &'a mut dyn Player<G>,
         limit: Limit,
         cancel: Cancel,
     ) -> Self {
@@ -85,7 +85,7 @@ impl<'a> Adjudicator<'a> {
     }
 
     /// Called after each move with the position it led to.
-    pub(crate) fn moved(&mut self, made: &MoveRecord, position: &Position) -> Option<Verdict> {
+    pub(crate) fn moved(&mut self, made: &MoveRecord, position: &G) -> Option<Verdict> {
         let side = self.to_move;
         self.to_move = position.side_to_move();
         let own = centipawns(made.thought.centipawns, made.thought.value);
@@ -96,7 +96,7 @@ impl<'a> Adjudicator<'a> {
             .or_else(|| self.rules.draw.as_ref().and_then(|rule| self.by_draw(rule, own, position)))
     }
 
-    fn by_exact(&self, position: &Position) -> Option<Verdict> {
+    fn by_exact(&self, position: &G) -> Option<Verdict> {
         let (judge, from_ply) = self.exact.as_ref()?;
         if position.ply() < *from_ply || position.outcome().is_some() {
             return None;
@@ -106,7 +106,7 @@ impl<'a> Adjudicator<'a> {
         judge.outcome(position).map(|outcome| verdict(outcome, format!("{name}: {outcome} with best play")))
     }
 
-    fn by_early(&mut self, position: &Position) -> Option<Verdict> {
+    fn by_early(&mut self, position: &G) -> Option<Verdict> {
         let EarlyRule { centipawns: decisive, .. } = self.rules.early.as_ref()?;
         let (evaluations, who) = match &mut self.early_judge {
             Some((judge, limit)) => {
@@ -139,7 +139,7 @@ impl<'a> Adjudicator<'a> {
         })
     }
 
-    fn by_draw(&mut self, rule: &DrawRule, own: Option<i32>, position: &Position) -> Option<Verdict> {
+    fn by_draw(&mut self, rule: &DrawRule, own: Option<i32>, position: &G) -> Option<Verdict> {
         let quiet = own.is_some_and(|cp| cp.abs() <= rule.centipawns);
         self.quiet_plies = if quiet { self.quiet_plies + 1 } else { 0 };
         let late = position.ply() / 2 >= rule.from_move;
@@ -155,7 +155,7 @@ fn verdict(outcome: Outcome, reason: String) -> Verdict {
 }
 
 /// A judge's evaluation from the first side's point of view.
-fn judged(judge: &mut dyn Player, limit: &Limit, cancel: &Cancel, position: &Position) -> Option<i32> {
+fn judged<G: Game>(judge: &mut dyn Player<G>, limit: &Limit, cancel: &Cancel, position: &G) -> Option<i32> {
     if position.outcome().is_some() {
         return None;
     }

@@ -5,7 +5,7 @@ mod book;
 pub use book::{Book, BookError, BookFormat};
 
 use crate::seeds::{Purpose, rng};
-use mavis_game::{Chess, Game, Position, Rules};
+use mavis_game::{FromRules, Game, Position};
 use rand::Rng;
 use rand::seq::{IndexedRandom, SliceRandom};
 
@@ -23,8 +23,8 @@ impl Opening {
     ///
     /// # Errors
     /// When position or moves do not belong to the game.
-    pub fn position(&self, rules: Rules) -> Result<Position, BookError> {
-        let mut position = self.start_position(rules)?;
+    pub fn position<G: FromRules>(&self, rules: G::Rules) -> Result<G, BookError> {
+        let mut position: G = self.start_position(rules)?;
         for text in &self.moves {
             position.play_text(text)?;
         }
@@ -35,18 +35,18 @@ impl Opening {
     ///
     /// # Errors
     /// When the text is no position of the game.
-    pub fn start_position(&self, rules: Rules) -> Result<Position, BookError> {
+    pub fn start_position<G: FromRules>(&self, rules: G::Rules) -> Result<G, BookError> {
         match &self.start {
-            None => Ok(Position::start(rules)),
-            Some(text) => Ok(Position::parse(rules, text)?),
+            None => Ok(G::start(rules)),
+            Some(text) => Ok(G::parse(rules, text)?),
         }
     }
 }
 
 /// Gives the opening of every pair by its number.
 #[derive(Clone, Debug)]
-pub struct Openings {
-    rules: Rules,
+pub struct Openings<G: Game = Position> {
+    rules: G::Rules,
     seed: u64,
     book: Option<Book>,
     /// Order of the book's lines.
@@ -54,10 +54,10 @@ pub struct Openings {
     random_plies: u32,
 }
 
-impl Openings {
+impl<G: FromRules> Openings<G> {
     /// Openings from an optional book, in its order or shuffled by the seed, with random plies on top.
     #[must_use]
-    pub fn new(rules: Rules, seed: u64, book: Option<Book>, in_order: bool, random_plies: u32) -> Self {
+    pub fn new(rules: G::Rules, seed: u64, book: Option<Book>, in_order: bool, random_plies: u32) -> Self {
         let mut order: Vec<usize> = (0..book.as_ref().map_or(0, Book::len)).collect();
         if !in_order {
             order.shuffle(&mut rng(seed, Purpose::Book, 0));
@@ -67,8 +67,8 @@ impl Openings {
 
     /// The game's rules.
     #[must_use]
-    pub fn rules(&self) -> Rules {
-        self.rules
+    pub fn rules(&self) -> G::Rules {
+        self.rules.clone()
     }
 
     /// The opening of pair `number`; a book that is used up begins anew.
@@ -79,14 +79,13 @@ impl Openings {
         let mut rng = rng(self.seed, Purpose::Opening, number);
         let base = match &self.book {
             Some(book) => book.lines()[self.order[(number % self.order.len() as u64) as usize]].clone(),
-            None if self.rules == Rules::Chess960 => {
-                let array = Chess::start960(rng.random_range(0..960));
-                Opening { start: array.map(|position| position.to_string()), moves: Vec::new() }
+            None => {
+                let drawn = G::random_start(self.rules(), |n| rng.random_range(0..n));
+                Opening { start: drawn.map(|position| position.to_string()), moves: Vec::new() }
             }
-            None => Opening::default(),
         };
         if self.random_plies == 0 {
-            return base.position(self.rules).map(|_| base);
+            return base.position::<G>(self.rules()).map(|_| base);
         }
         // A line that ends the game is no opening; some other line of the same start does not.
         for _ in 0..100 {
@@ -99,7 +98,7 @@ impl Openings {
 
     fn with_random_plies(&self, base: &Opening, rng: &mut impl Rng) -> Result<Option<Opening>, BookError> {
         let mut opening = base.clone();
-        let mut position = base.position(self.rules)?;
+        let mut position: G = base.position(self.rules())?;
         for _ in 0..self.random_plies {
             let Some(&mv) = position.legal_moves().as_slice().choose(rng) else { return Ok(None) };
             opening.moves.push(position.move_text(mv));

@@ -13,6 +13,7 @@ use crate::adjudication::{Judges, SyzygyJudge};
 use crate::openings::{Book, BookError, Openings};
 use crate::sprt::{Sprt, SprtError};
 use crate::wire::{ConfigError, LeagueConfig, LeagueStore, Session, StoreError, StoredGame};
+use mavis_game::{FromRules, Game, Position};
 use mavis_play::{BuildError, Player, PlayerError, Registry};
 use mavis_search::Cancel;
 use state::Running;
@@ -25,7 +26,7 @@ use worker::Pool;
 
 /// How to run; nothing here changes what is played.
 #[derive(Clone)]
-pub struct RunOptions {
+pub struct RunOptions<G: Game = Position> {
     /// Games at once. `None` means the configuration's number, or as many as cores allow.
     pub concurrency: Option<usize>,
     /// Allow timed players to share cores.
@@ -41,10 +42,10 @@ pub struct RunOptions {
     /// Cancelled to stop at once; games in hand are played anew next time.
     pub cancel: Cancel,
     /// Exact judges that adjudication may name.
-    pub judges: Judges,
+    pub judges: Judges<G>,
 }
 
-impl Default for RunOptions {
+impl<G: Game> Default for RunOptions<G> {
     fn default() -> Self {
         Self {
             concurrency: None,
@@ -190,15 +191,15 @@ pub enum RunError {
 ///
 /// # Errors
 /// When configuration, book, players or folder are at fault, or the disk refuses a result.
-pub fn run(
+pub fn run<G: FromRules>(
     config: &LeagueConfig,
     folder: &Path,
     base: &Path,
-    registry: &Arc<Registry>,
-    options: &RunOptions,
+    registry: &Arc<Registry<G>>,
+    options: &RunOptions<G>,
     sink: &mut dyn FnMut(Event<'_>),
 ) -> Result<Summary, RunError> {
-    config.validate()?;
+    config.validate_for::<G>()?;
     let concurrency = concurrency(config, options)?;
     let judges = judges(config, base, options)?;
     let task = Arc::new(Task::new(config, openings(config, base)?, judges, Arc::clone(registry))?);
@@ -229,19 +230,23 @@ pub fn run(
 ///
 /// # Errors
 /// When the book cannot be read or does not belong to the game.
-pub fn openings(config: &LeagueConfig, base: &Path) -> Result<Openings, RunError> {
-    let rules = config.rules()?;
+pub fn openings<G: FromRules>(config: &LeagueConfig, base: &Path) -> Result<Openings<G>, RunError> {
+    let rules = config.rules_for::<G>()?;
     let section = &config.openings;
     let book = match section.book.as_deref() {
         None => None,
-        Some("table4") => Some(Book::table4(rules)?),
-        Some(path) => Some(Book::read(rules, &base.join(path), section.plies)?),
+        Some("table4") => Some(Book::table4::<G>(rules.clone())?),
+        Some(path) => Some(Book::read::<G>(rules.clone(), &base.join(path), section.plies)?),
     };
     Ok(Openings::new(rules, config.seed, book, section.in_order, section.random_plies))
 }
 
 /// The judges offered, and the tablebases that the configuration names.
-fn judges(config: &LeagueConfig, base: &Path, options: &RunOptions) -> Result<Judges, RunError> {
+fn judges<G: Game>(
+    config: &LeagueConfig,
+    base: &Path,
+    options: &RunOptions<G>,
+) -> Result<Judges<G>, RunError> {
     let mut judges = options.judges.clone();
     if let Some(exact) = &config.adjudication.exact
         && let Some(folders) = exact.judge.strip_prefix("syzygy:")
@@ -252,7 +257,7 @@ fn judges(config: &LeagueConfig, base: &Path, options: &RunOptions) -> Result<Ju
     Ok(judges)
 }
 
-fn concurrency(config: &LeagueConfig, options: &RunOptions) -> Result<usize, RunError> {
+fn concurrency<G: Game>(config: &LeagueConfig, options: &RunOptions<G>) -> Result<usize, RunError> {
     // Only one side of a game thinks at a time.
     let cores_each = config.players.iter().map(crate::wire::PlayerConfig::cores).max().unwrap_or(1).max(1);
     let fits = (options.cores / cores_each).max(1);
@@ -264,7 +269,7 @@ fn concurrency(config: &LeagueConfig, options: &RunOptions) -> Result<usize, Run
 }
 
 /// Builds every player once: a fault shows before the first game, and each says what it is.
-fn session(task: &Task) -> Result<Session, RunError> {
+fn session<G: FromRules>(task: &Task<G>) -> Result<Session, RunError> {
     let mut players = BTreeMap::new();
     for (idx, name) in task.names.iter().enumerate() {
         players.insert(name.clone(), ready(task, name, task.build(idx))?.name());
@@ -283,11 +288,11 @@ fn session(task: &Task) -> Result<Session, RunError> {
 }
 
 /// A player that was built and can play the league's game.
-fn ready(
-    task: &Task,
+fn ready<G: FromRules>(
+    task: &Task<G>,
     name: &str,
-    built: Result<Box<dyn Player>, BuildError>,
-) -> Result<Box<dyn Player>, RunError> {
+    built: Result<Box<dyn Player<G>>, BuildError>,
+) -> Result<Box<dyn Player<G>>, RunError> {
     let mut player = built.map_err(|error| RunError::Player { name: name.to_owned(), error })?;
     let unready = |error| RunError::Unready { name: name.to_owned(), error };
     player.ready_for(task.openings.rules()).map_err(unready)?;

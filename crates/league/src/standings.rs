@@ -6,7 +6,7 @@ use crate::ratings::{Anchor, Calibration, CalibrationError, Intervals, RatingErr
 use crate::results::{Results, Tally};
 use crate::sprt::{Pentanomial, Sprt, SprtError, Verdict, sprt};
 use crate::wire::{EndKind, LeagueConfig, StoredGame, StoredMove, results_of};
-use mavis_game::{Game as _, Side};
+use mavis_game::{Game as _, Position, Side};
 use std::collections::BTreeMap;
 
 /// Everything a table or report shows.
@@ -209,8 +209,7 @@ fn moves<'a>(
     game: &'a StoredGame,
 ) -> impl Iterator<Item = (&'a StoredMove, &'a str)> + use<'a> {
     // In every game sides take turns, and a pass is a move; an opening may leave either to begin.
-    let begins = config.rules().ok().and_then(|rules| game.opening().position(rules).ok());
-    let movers = begins.map(|position| match position.side_to_move() {
+    let movers = begins(config, game).map(|side| match side {
         Side::First => [game.first.as_str(), &game.second],
         Side::Second => [game.second.as_str(), &game.first],
     });
@@ -225,6 +224,17 @@ fn broken(config: &LeagueConfig, games: &[StoredGame]) -> BTreeMap<(String, Stri
         }
     }
     counts
+}
+
+/// Who moves first after the opening.
+fn begins(config: &LeagueConfig, game: &StoredGame) -> Option<Side> {
+    match config.rules() {
+        Ok(rules) => game.opening().position::<Position>(rules).ok().map(|position| position.side_to_move()),
+        // A game outside the six can only be counted from its start.
+        Err(_) if game.start.is_some() => None,
+        Err(_) if game.opening.len().is_multiple_of(2) => Some(Side::First),
+        Err(_) => Some(Side::Second),
+    }
 }
 
 type Ends = (BTreeMap<EndKind, u64>, BTreeMap<(String, EndKind), u64>);

@@ -1,9 +1,12 @@
 //! Syzygy tablebases as a judge.
 
 use super::ExactJudge;
-use mavis_game::{Outcome, Position, Rules};
+use mavis_game::{Game, Outcome, Position, Rules};
 use mavis_oracle::syzygy::{SyzygyError, SyzygyOracle};
-use std::path::{Path, PathBuf};
+use std::{
+    any::Any,
+    path::{Path, PathBuf},
+};
 
 /// Judges chess endings that the table files cover; the fifty-move rule counts.
 pub struct SyzygyJudge {
@@ -21,15 +24,16 @@ impl SyzygyJudge {
     }
 }
 
-impl ExactJudge for SyzygyJudge {
-    fn outcome(&self, position: &Position) -> Option<Outcome> {
-        let Position::Chess(chess) = position else { return None };
+/// For every game, so that a configuration may name it for any; it judges none but chess.
+impl<G: Game> ExactJudge<G> for SyzygyJudge {
+    fn outcome(&self, position: &G) -> Option<Outcome> {
+        let Position::Chess(chess) = (position as &dyn Any).downcast_ref()? else { return None };
         // An error means that no table covers the position.
         let winner = self.tables.winner(chess).ok()?;
         Some(winner.map_or(Outcome::Draw, Outcome::Win))
     }
 
-    fn judges(&self, rules: Rules) -> bool {
-        matches!(rules, Rules::Chess | Rules::Chess960)
+    fn judges(&self, rules: G::Rules) -> bool {
+        matches!((&rules as &dyn Any).downcast_ref(), Some(Rules::Chess | Rules::Chess960))
     }
 }

@@ -25,7 +25,7 @@ pub fn positions_seen(
     known: &mut dyn FnMut(&Position) -> bool,
 ) -> Result<Vec<SeenSample>, BookError> {
     let mut samples = Vec::new();
-    for (position, _) in game.positions(rules)?.into_iter().skip(game.opening.len()) {
+    for (position, _) in game.positions::<Position>(rules)?.into_iter().skip(game.opening.len()) {
         let mover =
             if position.side_to_move() == mavis_game::Side::First { &game.first } else { &game.second };
         if mover == player {

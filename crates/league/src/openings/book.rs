@@ -1,9 +1,9 @@
 //! Books of openings.
 
 use super::Opening;
-use mavis_game::{CastlingMode, Chess, Game, MoveError, Position, PositionError, Rules};
+use mavis_game::{CastlingMode, Chess, FromRules, Game, MoveError, Position, PositionError, Rules};
 use pgn_reader::{RawTag, Reader, SanPlus, Visitor, shakmaty::san::San};
-use std::{io, ops::ControlFlow, path::Path};
+use std::{any::Any, io, ops::ControlFlow, path::Path};
 
 /// Openings that belong to one game; never empty.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,7 +52,7 @@ pub enum BookError {
     Empty,
     /// PGN for a game other than chess.
     #[error("a book of PGN games is for chess, not {0}")]
-    NotChess(Rules),
+    NotChess(String),
 }
 
 impl Book {
@@ -60,16 +60,16 @@ impl Book {
     ///
     /// # Errors
     /// When the game is not chess.
-    pub fn table4(rules: Rules) -> Result<Self, BookError> {
+    pub fn table4<G: FromRules>(rules: G::Rules) -> Result<Self, BookError> {
         let text = include_str!("../../data/tcec_book_table4.fen");
-        Self::parse(rules, BookFormat::Positions, text, None)
+        Self::parse::<G>(rules, BookFormat::Positions, text, None)
     }
 
     /// Reads a book file; `.pgn` and `.epd` tell their format, anything else is one position a line.
     ///
     /// # Errors
     /// When the file cannot be read or a line is no opening of the game.
-    pub fn read(rules: Rules, path: &Path, plies: Option<usize>) -> Result<Self, BookError> {
+    pub fn read<G: FromRules>(rules: G::Rules, path: &Path, plies: Option<usize>) -> Result<Self, BookError> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| BookError::File { path: path.display().to_string(), error })?;
         let extension = path.extension().map(|text| text.to_string_lossy().to_ascii_lowercase());
@@ -78,27 +78,30 @@ impl Book {
             Some("epd") => BookFormat::Epd,
             _ => BookFormat::Positions,
         };
-        Self::parse(rules, format, &text, plies)
+        Self::parse::<G>(rules, format, &text, plies)
     }
 
     /// Reads a book from text; `plies` cuts PGN games.
     ///
     /// # Errors
     /// When a line is no opening of the game, or there is none.
-    pub fn parse(
-        rules: Rules,
+    pub fn parse<G: FromRules>(
+        rules: G::Rules,
         format: BookFormat,
         text: &str,
         plies: Option<usize>,
     ) -> Result<Self, BookError> {
         let lines = match format {
-            BookFormat::Pgn => pgn_openings(rules, text, plies.unwrap_or(usize::MAX))?,
+            BookFormat::Pgn => match (&rules as &dyn Any).downcast_ref::<Rules>() {
+                Some(rules) => pgn_openings(*rules, text, plies.unwrap_or(usize::MAX))?,
+                None => return Err(BookError::NotChess(rules.to_string())),
+            },
             BookFormat::Epd | BookFormat::Positions => text
                 .lines()
                 .enumerate()
                 .map(|(idx, line)| (idx + 1, line.trim()))
                 .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
-                .map(|(number, line)| position_opening(rules, format, number, line))
+                .map(|(number, line)| position_opening::<G>(&rules, format, number, line))
                 .collect::<Result<_, _>>()?,
         };
         if lines.is_empty() { Err(BookError::Empty) } else { Ok(Self { lines }) }
@@ -118,15 +121,15 @@ impl Book {
     }
 }
 
-fn position_opening(
-    rules: Rules,
+fn position_opening<G: FromRules>(
+    rules: &G::Rules,
     format: BookFormat,
     number: usize,
     line: &str,
 ) -> Result<Opening, BookError> {
     let text = if format == BookFormat::Epd { epd_to_fen(line) } else { line.to_owned() };
     let fault = |reason: String| BookError::Line { number, reason };
-    let position = Position::parse(rules, &text).map_err(|error| fault(error.to_string()))?;
+    let position = G::parse(rules.clone(), &text).map_err(|error| fault(error.to_string()))?;
     if position.outcome().is_some() {
         return Err(fault("the game is over here".to_owned()));
     }
@@ -152,7 +155,7 @@ fn pgn_openings(rules: Rules, text: &str, plies: usize) -> Result<Vec<Opening>, 
     let mode = match rules {
         Rules::Chess => CastlingMode::Standard,
         Rules::Chess960 => CastlingMode::Chess960,
-        other => return Err(BookError::NotChess(other)),
+        other => return Err(BookError::NotChess(other.to_string())),
     };
     let mut openings = Vec::new();
     for (idx, game) in Reader::new(io::Cursor::new(text)).read_games(&mut Moves).enumerate() {

@@ -6,6 +6,7 @@ use crate::pairing::{GamePlan, PairPlan, Schedule};
 use crate::results::{GameResult, Results};
 use crate::sprt::{Pentanomial, Sprt, SprtConfig, Verdict as SprtVerdict, sprt};
 use crate::wire::{LeagueConfig, LeagueStore, StoredGame, results_of};
+use mavis_game::FromRules;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The state of a run: what is planned, what is done.
@@ -115,11 +116,11 @@ impl Running {
         Ok((self.done.len() as u64 >= self.schedule.n_games()).then_some(Stop::Complete))
     }
 
-    pub(super) fn play(
+    pub(super) fn play<G: FromRules>(
         &mut self,
-        pool: &mut Pool,
+        pool: &mut Pool<G>,
         store: &mut LeagueStore,
-        options: &RunOptions,
+        options: &RunOptions<G>,
         sink: &mut dyn FnMut(Event<'_>),
     ) -> Result<Stop, RunError> {
         loop {

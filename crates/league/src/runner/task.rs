@@ -4,33 +4,34 @@ use super::RunError;
 use crate::adjudication::Judges;
 use crate::openings::Openings;
 use crate::wire::{AdjudicationConfig, LeagueConfig};
+use mavis_game::{FromRules, Game};
 use mavis_play::{BuildError, Limit, Player, PlayerSpec, Referee, Registry, TimeControl};
 use mavis_search::Cancel;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The league as its workers see it.
-pub(super) struct Task {
+pub(super) struct Task<G: Game> {
     pub(super) names: Vec<String>,
     pub(super) seed: u64,
-    pub(super) openings: Openings,
+    pub(super) openings: Openings<G>,
     pub(super) adjudication: AdjudicationConfig,
-    pub(super) judges: Judges,
+    pub(super) judges: Judges<G>,
     pub(super) judge_limit: Limit,
     pub(super) limits: Vec<Limit>,
     pub(super) time_control: Option<TimeControl>,
     specs: Vec<PlayerSpec>,
     judge: Option<PlayerSpec>,
-    registry: Arc<Registry>,
+    registry: Arc<Registry<G>>,
     tolerance: Option<Duration>,
 }
 
-impl Task {
+impl<G: FromRules> Task<G> {
     pub(super) fn new(
         config: &LeagueConfig,
-        openings: Openings,
-        judges: Judges,
-        registry: Arc<Registry>,
+        openings: Openings<G>,
+        judges: Judges<G>,
+        registry: Arc<Registry<G>>,
     ) -> Result<Self, RunError> {
         if let Some(exact) = &config.adjudication.exact {
             let Some(judge) = judges.get(&exact.judge) else {
@@ -39,7 +40,7 @@ impl Task {
                 return Err(RunError::UnknownJudge { name: exact.judge.clone(), known });
             };
             let rules = openings.rules();
-            if !judge.judges(rules) {
+            if !judge.judges(rules.clone()) {
                 return Err(RunError::OtherJudge { name: exact.judge.clone(), game: rules.to_string() });
             }
         }
@@ -64,12 +65,12 @@ impl Task {
         })
     }
 
-    pub(super) fn build(&self, player: usize) -> Result<Box<dyn Player>, BuildError> {
+    pub(super) fn build(&self, player: usize) -> Result<Box<dyn Player<G>>, BuildError> {
         self.registry.build(&self.specs[player], self.seed)
     }
 
     /// The player that judges early ends, if there is one.
-    pub(super) fn build_judge(&self) -> Option<Result<Box<dyn Player>, BuildError>> {
+    pub(super) fn build_judge(&self) -> Option<Result<Box<dyn Player<G>>, BuildError>> {
         self.judge.as_ref().map(|spec| self.registry.build(spec, self.seed))
     }
 

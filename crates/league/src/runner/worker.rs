@@ -8,7 +8,7 @@ use crate::openings::Opening;
 use crate::pairing::GamePlan;
 use crate::seeds::{Purpose, mix};
 use crate::wire::StoredGame;
-use mavis_game::{Game, Outcome, Position, Side};
+use mavis_game::{FromRules, Game, Outcome, Side};
 use mavis_play::referee::Observer;
 use mavis_play::{GameRecord, MoveRecord, Player, Termination, Verdict};
 use mavis_search::Cancel;
@@ -26,10 +26,10 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A game in a worker's hand.
 #[derive(Clone)]
-struct Job {
+struct Job<G> {
     plan: GamePlan,
     opening: Opening,
-    start: Position,
+    start: G,
     progress: Arc<Progress>,
     cancel: Cancel,
 }
@@ -41,17 +41,17 @@ struct Report {
 }
 
 /// One worker as the pool sees it.
-struct Slot {
-    jobs: Sender<Job>,
-    job: Option<Job>,
+struct Slot<G> {
+    jobs: Sender<Job<G>>,
+    job: Option<Job<G>>,
     /// Set once the game was cancelled because a move took too long.
     hung_since: Option<Instant>,
 }
 
 /// All workers.
-pub(super) struct Pool {
-    task: Arc<Task>,
-    slots: Vec<Slot>,
+pub(super) struct Pool<G: Game> {
+    task: Arc<Task<G>>,
+    slots: Vec<Slot<G>>,
     reports: Receiver<Report>,
     to_reports: Sender<Report>,
     /// Numbers of workers given up; their late reports are not heard.
@@ -60,8 +60,8 @@ pub(super) struct Pool {
     stopped: bool,
 }
 
-impl Pool {
-    pub(super) fn start(n: usize, task: &Arc<Task>) -> std::io::Result<Self> {
+impl<G: FromRules> Pool<G> {
+    pub(super) fn start(n: usize, task: &Arc<Task<G>>) -> std::io::Result<Self> {
         let (to_reports, reports) = channel();
         let mut pool = Self {
             task: Arc::clone(task),
@@ -80,10 +80,10 @@ impl Pool {
         Ok(pool)
     }
 
-    fn spawn(&mut self) -> std::io::Result<(Slot, usize)> {
+    fn spawn(&mut self) -> std::io::Result<(Slot<G>, usize)> {
         let number = self.next_worker;
         self.next_worker += 1;
-        let (jobs, inbox) = channel::<Job>();
+        let (jobs, inbox) = channel::<Job<G>>();
         let (task, to_reports) = (Arc::clone(&self.task), self.to_reports.clone());
         // Not joined: a player that never returns must not keep the program from ending.
         std::thread::Builder::new().name(format!("league-{number}")).spawn(move || {
@@ -123,7 +123,7 @@ impl Pool {
     }
 
     /// Waits a moment for finished games.
-    pub(super) fn wait(&mut self, options: &RunOptions) -> Result<Vec<StoredGame>, RunError> {
+    pub(super) fn wait(&mut self, options: &RunOptions<G>) -> Result<Vec<StoredGame>, RunError> {
         let mut games = Vec::new();
         match self.reports.recv_timeout(LOOK) {
             Ok(report) => games.extend(self.take(report)),
@@ -145,7 +145,7 @@ impl Pool {
     }
 
     /// Cancels games whose mover is far beyond its limit, and leaves workers behind that do not come back.
-    fn watch(&mut self, options: &RunOptions) -> Result<Vec<StoredGame>, RunError> {
+    fn watch(&mut self, options: &RunOptions<G>) -> Result<Vec<StoredGame>, RunError> {
         let mut games = Vec::new();
         for idx in 0..self.slots.len() {
             let slot = &mut self.slots[idx];
@@ -173,14 +173,14 @@ impl Pool {
 }
 
 /// The most a single move may take.
-fn allowed(task: &Task, job: &Job, options: &RunOptions) -> Duration {
+fn allowed<G: FromRules>(task: &Task<G>, job: &Job<G>, options: &RunOptions<G>) -> Duration {
     let player = if job.progress.to_move() == Side::First { job.plan.first } else { job.plan.second };
     let clock =
         task.time_control.map(|control| control.base + control.increment * (job.progress.n_moves() / 2 + 1));
     [task.limits[player].time, clock].into_iter().flatten().min().unwrap_or(options.move_timeout)
 }
 
-fn lost_on_time(task: &Task, job: &Job) -> StoredGame {
+fn lost_on_time<G: FromRules>(task: &Task<G>, job: &Job<G>) -> StoredGame {
     let side = job.progress.to_move();
     let verdict = Verdict { outcome: Outcome::Win(side.other()), termination: Termination::Time(side) };
     let mut game = StoredGame::new(job.plan, &task.names, &job.opening, &job.progress.moves(), &verdict);
@@ -188,23 +188,23 @@ fn lost_on_time(task: &Task, job: &Job) -> StoredGame {
     game
 }
 
-fn job(task: &Task, plan: GamePlan) -> Result<Job, RunError> {
+fn job<G: FromRules>(task: &Task<G>, plan: GamePlan) -> Result<Job<G>, RunError> {
     let opening = task.openings.opening(plan.pair)?;
-    let start = opening.position(task.openings.rules())?;
+    let start: G = opening.position(task.openings.rules())?;
     let progress = Arc::new(Progress::new(start.side_to_move()));
     Ok(Job { plan, opening, start, progress, cancel: Cancel::new() })
 }
 
 /// A thread's own state: players it has built.
-struct Worker {
-    task: Arc<Task>,
+struct Worker<G: Game> {
+    task: Arc<Task<G>>,
     /// Least recently used first.
-    kept: Vec<(usize, Box<dyn Player>)>,
-    judge: Option<Box<dyn Player>>,
+    kept: Vec<(usize, Box<dyn Player<G>>)>,
+    judge: Option<Box<dyn Player<G>>>,
 }
 
-impl Worker {
-    fn play(&mut self, job: &Job) -> Option<StoredGame> {
+impl<G: FromRules> Worker<G> {
+    fn play(&mut self, job: &Job<G>) -> Option<StoredGame> {
         let plan = job.plan;
         let mut players = Vec::new();
         for (side, player) in [(Side::First, plan.first), (Side::Second, plan.second)] {
@@ -245,7 +245,7 @@ impl Worker {
         verdict.map(|verdict| self.stored(job, &moves, &verdict))
     }
 
-    fn player(&mut self, player: usize) -> Result<Box<dyn Player>, String> {
+    fn player(&mut self, player: usize) -> Result<Box<dyn Player<G>>, String> {
         match self.kept.iter().position(|(kept, _)| *kept == player) {
             Some(at) => Ok(self.kept.remove(at).1),
             None => self.task.build(player).map_err(|error| error.to_string()),
@@ -253,7 +253,11 @@ impl Worker {
     }
 
     /// Plays the game; the side whose move panicked otherwise.
-    fn referee(&mut self, job: &Job, players: &mut [(usize, Box<dyn Player>)]) -> Result<GameRecord, Side> {
+    fn referee(
+        &mut self,
+        job: &Job<G>,
+        players: &mut [(usize, Box<dyn Player<G>>)],
+    ) -> Result<GameRecord<G>, Side> {
         if self.judge.is_none() {
             // A judge that cannot be built was told when the league began; without it there is no early end.
             self.judge = self.task.build_judge().and_then(Result::ok);
@@ -273,7 +277,7 @@ impl Worker {
         .map_err(|_| job.progress.to_move())
     }
 
-    fn stored(&self, job: &Job, moves: &[MoveRecord], verdict: &Verdict) -> StoredGame {
+    fn stored(&self, job: &Job<G>, moves: &[MoveRecord], verdict: &Verdict) -> StoredGame {
         StoredGame::new(job.plan, &self.task.names, &job.opening, moves, verdict)
     }
 }
@@ -283,13 +287,13 @@ fn failure(side: Side, reason: String) -> Verdict {
 }
 
 /// Tells the watch of every move and asks the adjudicator.
-struct Watch<'a> {
-    adjudicator: Adjudicator<'a>,
+struct Watch<'a, G: Game> {
+    adjudicator: Adjudicator<'a, G>,
     progress: &'a Progress,
 }
 
-impl Observer for Watch<'_> {
-    fn moved(&mut self, made: &MoveRecord, position: &Position) -> Option<Verdict> {
+impl<G: Game> Observer<G> for Watch<'_, G> {
+    fn moved(&mut self, made: &MoveRecord, position: &G) -> Option<Verdict> {
         let verdict = self.adjudicator.moved(made, position);
         self.progress.moved(made, position.side_to_move());
         verdict

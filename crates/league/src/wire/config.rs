@@ -6,7 +6,7 @@ use super::{
     ScheduleConfig, SprtSection, differences,
 };
 use crate::sprt::SprtError;
-use mavis_game::Rules;
+use mavis_game::{Game, Position, Rules};
 use mavis_play::{PlayerSpec, SpecError, TimeControl};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -60,8 +60,8 @@ pub enum ConfigError {
     #[error("{0}")]
     Toml(String),
     /// No such game.
-    #[error(transparent)]
-    Game(#[from] mavis_game::UnknownRules),
+    #[error("{0}")]
+    Game(String),
     /// A line that names no player.
     #[error(transparent)]
     Player(#[from] SpecError),
@@ -118,9 +118,24 @@ impl LeagueConfig {
     /// # Errors
     /// When the text is not TOML of this form, or describes no league.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
+        Self::from_toml_for::<Position>(text)
+    }
+
+    /// The same for a game outside the six.
+    ///
+    /// # Errors
+    /// As [`LeagueConfig::from_toml`].
+    pub fn from_toml_for<G: Game>(text: &str) -> Result<Self, ConfigError> {
+        let config = Self::of_any_game(text)?;
+        config.validate_for::<G>()?;
+        Ok(config)
+    }
+
+    /// Reads a configuration without a look at the name of its game.
+    pub(crate) fn of_any_game(text: &str) -> Result<Self, ConfigError> {
         let config: Self =
             toml::from_str(text).map_err(|error| ConfigError::Toml(toml_fault(text, &error)))?;
-        config.validate()?;
+        config.check()?;
         Ok(config)
     }
 
@@ -132,12 +147,23 @@ impl LeagueConfig {
         toml::to_string(self).map_err(|error| ConfigError::Toml(error.to_string()))
     }
 
-    /// The game.
+    /// The game, if it is one of the six.
     ///
     /// # Errors
     /// When there is no such game.
     pub fn rules(&self) -> Result<Rules, ConfigError> {
-        Ok(self.game.parse()?)
+        self.rules_for::<Position>()
+    }
+
+    /// The rules of the game, of the six or another.
+    ///
+    /// # Errors
+    /// When the name is not one that the game's rules read.
+    pub fn rules_for<G: Game>(&self) -> Result<G::Rules, ConfigError> {
+        match self.game.parse() {
+            Ok(rules) => Ok(rules),
+            Err(error) => Err(ConfigError::Game(error.to_string())),
+        }
     }
 
     /// The clock, if games are timed.
@@ -171,7 +197,20 @@ impl LeagueConfig {
     /// # Errors
     /// The first fault found.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        self.rules()?;
+        self.validate_for::<Position>()
+    }
+
+    /// The same for a game outside the six.
+    ///
+    /// # Errors
+    /// The first fault found.
+    pub fn validate_for<G: Game>(&self) -> Result<(), ConfigError> {
+        self.rules_for::<G>()?;
+        self.check()
+    }
+
+    /// Checks everything but the name of the game.
+    fn check(&self) -> Result<(), ConfigError> {
         self.time_control()?;
         if self.players.len() < 2 {
             return Err(ConfigError::TooFew(self.players.len()));

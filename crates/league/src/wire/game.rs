@@ -2,7 +2,7 @@
 
 use crate::openings::{BookError, Opening};
 use crate::pairing::GamePlan;
-use mavis_game::{Outcome, Side};
+use mavis_game::{FromRules, Move, Outcome, Side};
 use mavis_play::{MoveRecord, Termination, Verdict};
 use mavis_stable::time::unix_seconds;
 use serde::{Deserialize, Serialize};
@@ -253,12 +253,8 @@ impl StoredGame {
     ///
     /// # Errors
     /// When the stored text does not replay under the rules.
-    pub fn positions(
-        &self,
-        rules: mavis_game::Rules,
-    ) -> Result<Vec<(mavis_game::Position, mavis_game::Move)>, BookError> {
-        use mavis_game::Game;
-        let mut position = self.opening().start_position(rules)?;
+    pub fn positions<G: FromRules>(&self, rules: G::Rules) -> Result<Vec<(G, Move)>, BookError> {
+        let mut position: G = self.opening().start_position(rules)?;
         let mut list = Vec::new();
         for text in self.opening.iter().chain(self.moves.iter().map(|made| &made.text)) {
             let mv = position.parse_move(text)?;

@@ -4,7 +4,7 @@ use super::{LeagueConfig, StoredGame, StoredMove};
 use crate::adjudication::centipawns;
 use crate::openings::BookError;
 use mavis_data::pgn::{Note, PgnGame, PgnMove};
-use mavis_game::{Game, Position, Rules, Side};
+use mavis_game::{Game, Move, Position, Rules, Side};
 use mavis_stable::time::Date;
 
 /// One game as PGN. Chess moves are SAN; other games use their own move text, with the position text in `FEN`.
@@ -16,7 +16,7 @@ use mavis_stable::time::Date;
 /// When the stored moves do not replay under the rules.
 pub fn pgn(config: &LeagueConfig, rules: Rules, game: &StoredGame) -> Result<String, BookError> {
     let start = game.opening().start_position(rules)?;
-    let replay = game.positions(rules)?;
+    let replay: Vec<(Position, Move)> = game.positions(rules)?;
     let n_opening = game.opening.len();
     let mut moves: Vec<PgnMove> = (replay.iter().enumerate())
         .map(|(idx, (_, mv))| {
@@ -62,12 +62,7 @@ fn result(game: &StoredGame) -> &'static str {
     mavis_game::Outcome::from(game.result).as_str()
 }
 
-fn comment(
-    replay: &[(Position, mavis_game::Move)],
-    idx: usize,
-    n_opening: usize,
-    game: &StoredGame,
-) -> Option<String> {
+fn comment(replay: &[(Position, Move)], idx: usize, n_opening: usize, game: &StoredGame) -> Option<String> {
     let Some(made) = idx.checked_sub(n_opening).and_then(|at| game.moves.get(at)) else {
         return (idx + 1 == n_opening).then(|| "book".to_owned());
     };

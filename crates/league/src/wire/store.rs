@@ -225,7 +225,7 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
 fn read_config(folder: &Path) -> Result<LeagueConfig, StoreError> {
     let path = folder.join(CONFIG);
     let text = fs::read_to_string(&path).map_err(io_error(&path))?;
-    Ok(LeagueConfig::from_toml(&text)?)
+    Ok(LeagueConfig::of_any_game(&text)?)
 }
 
 fn append_to(path: &Path) -> Result<File, StoreError> {

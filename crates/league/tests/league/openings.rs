@@ -1,6 +1,7 @@
 //! Where games begin.
 
 use super::{FOUR, config, games, options, run_in};
+use mavis_game::Position;
 use mavis_league::openings;
 
 #[test]
@@ -34,11 +35,16 @@ fn books_of_every_kind_give_openings() {
         let text = format!(
             "name='b'\ngame='{game}'\nopenings={openings_text}\nplayers=[{{player='random'}},{{player='lookahead:1'}}]"
         );
-        openings(&config(&text), folder.path())
+        openings::<Position>(&config(&text), folder.path())
     };
     let position = |openings_text: &str, game: &str, number: u64| {
         let openings = with(openings_text, game).expect("a good book");
-        openings.opening(number).expect("an opening").position(openings.rules()).expect("legal").to_string()
+        openings
+            .opening(number)
+            .expect("an opening")
+            .position::<Position>(openings.rules())
+            .expect("legal")
+            .to_string()
     };
     assert!(
         position("{book='book.epd'}", "chess", 0)

@@ -1,7 +1,7 @@
 //! Games as other programs read them.
 
 use super::{config, games, options, run_in};
-use mavis_game::{Game, Rules};
+use mavis_game::{Game, Position, Rules};
 use mavis_league::wire::pgn;
 
 #[test]
@@ -54,7 +54,7 @@ fn pgn_reads_back_with_evaluations() {
         let mut replay = Replay(Vec::new());
         let (position, n) = Reader::new(std::io::Cursor::new(&text)).read_game(&mut replay).unwrap().unwrap();
         assert_eq!(n, 4 + game.moves.len());
-        let (last, mv) = game.positions(Rules::Chess).expect("replays").pop().expect("moves");
+        let (last, mv) = game.positions::<Position>(Rules::Chess).expect("replays").pop().expect("moves");
         let mut end = last;
         end.play_unchecked(mv);
         assert_eq!(
@@ -111,7 +111,7 @@ fn games_of_all_six_games_become_tables() {
             TableReader::open(&[&table]).expect("opens").collect::<Result<_, _>>().expect("reads");
         for (row, game) in rows.iter().zip(&stored) {
             assert_eq!((row.first.as_ref(), row.second.as_ref()), (Some(&game.first), Some(&game.second)));
-            let replay = game.positions(rules).expect("replays");
+            let replay = game.positions::<Position>(rules).expect("replays");
             let moves: Vec<String> = replay.iter().map(|(position, mv)| position.move_text(*mv)).collect();
             assert_eq!((&row.moves, row.game.as_str()), (&moves, rules.to_string().as_str()));
         }

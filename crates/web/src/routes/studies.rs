@@ -9,7 +9,7 @@ use axum::{
     Json,
     extract::{Query, State, rejection::QueryRejection},
 };
-use mavis_game::Game as _;
+use mavis_game::{Game as _, Position};
 use mavis_league::{Intervals, report, standings, wire::LeagueStore};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -100,9 +100,9 @@ pub(crate) async fn game(
         let game = games.into_iter().find(|game| game.game == query.game);
         let game = game.ok_or_else(|| ApiError::NotFound(format!("game {} of {}", query.game, study.id)))?;
         let rules = config.rules().map_err(|error| failed(&error))?;
-        let replay = game.positions(rules).map_err(|error| failed(&error))?;
+        let replay = game.positions::<Position>(rules).map_err(|error| failed(&error))?;
         let start = replay.first().map(|(position, _)| position.to_string());
-        let usual = mavis_game::Position::start(rules).to_string();
+        let usual = Position::start(rules).to_string();
         Ok(Place {
             game: rules.to_string(),
             start: start.filter(|start| *start != usual),

@@ -51,8 +51,9 @@ impl Solver {
         let mut positions = Vec::new();
         for number in 0..self.positions {
             let ply = self.from_ply + (number % n_plies) as u32;
-            let opening = Openings::new(Rules::Connect4, self.asked.seed, None, true, ply).opening(number)?;
-            let position = opening.position(Rules::Connect4)?;
+            let opening = Openings::<Position>::new(Rules::Connect4, self.asked.seed, None, true, ply)
+                .opening(number)?;
+            let position: Position = opening.position(Rules::Connect4)?;
             // Where random play always ends before that ply, the opening is the empty board.
             if position.ply() == ply {
                 positions.push(position);

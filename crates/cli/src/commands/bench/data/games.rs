@@ -12,11 +12,11 @@ const N_PLIES: u32 = 80;
 
 /// Writes chess games of random moves from the openings of paper 001.
 pub(super) fn write_chess(path: &Path, n_games: usize) -> anyhow::Result<PathBuf> {
-    let book = Book::table4(Rules::Chess)?;
+    let book = Book::table4::<Position>(Rules::Chess)?;
     let mut random = random();
     let mut file = BufWriter::new(File::create(path)?);
     for opening in book.lines().iter().cycle().take(n_games) {
-        let start = opening.position(Rules::Chess)?;
+        let start: Position = opening.position(Rules::Chess)?;
         let mut game = PgnGame {
             tags: vec![("White".to_owned(), "chance".to_owned()), ("FEN".to_owned(), start.to_string())],
             start: start.clone(),
