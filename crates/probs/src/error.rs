@@ -1,6 +1,5 @@
 //! What can go wrong.
 
-use mavis_game::UnknownRules;
 use mavis_net::{CheckpointError, ConfigError, NetError};
 use std::path::PathBuf;
 
@@ -18,11 +17,8 @@ pub enum ProbsError {
         known: String,
     },
     /// No such game.
-    #[error(transparent)]
-    Game {
-        /// The fault.
-        source: UnknownRules,
-    },
+    #[error("{0}")]
+    Game(String),
     /// A setting out of its range.
     #[error("{field} must be {requirement}, not {value}")]
     Setting {

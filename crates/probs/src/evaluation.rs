@@ -1,13 +1,13 @@
 //! Matches of the greedy player against the agents of paper 004.
 
 use crate::{
-    AGENTS, Meter, Phase, ProbsError, Settings,
+    AGENTS, Meter, Phase, Planes, ProbsError, Settings,
     batch::Asker,
     rating::rating,
     self_play::{Purpose, random},
     wire::{AgentLine, EvaluationLine},
 };
-use mavis_game::{Game as _, Outcome, Position, Side};
+use mavis_game::{Outcome, Side};
 use mavis_league::Tally;
 use mavis_net::{ConvNet, Weights};
 use mavis_play::{Limit, Lookahead, Player, PlayerError, RandomPlayer, Turn};
@@ -16,24 +16,24 @@ use rayon::prelude::*;
 /// A game longer than this counts as drawn; only Togyz Kumalak and chess could go on for so long.
 const LONGEST: u32 = 1000;
 
-/// Rates the move of greatest output of the averaged action net after some rounds.
+/// Rates the move of greatest output of the averaged action net after some rounds, in games from `start`.
 ///
 /// # Errors
 /// When the net or an agent fails.
-pub fn evaluate(
+pub fn evaluate<G: Planes>(
     net: &dyn ConvNet,
+    start: &G,
     settings: &Settings,
     round: u32,
     meter: &Meter,
 ) -> Result<EvaluationLine, ProbsError> {
     let q = Asker::new(net, Weights::Average);
-    let start = Position::start(settings.rules()?);
     let n_agents = 1 + settings.evaluation.plies as usize;
     let n_games = settings.evaluation.games as usize * n_agents.min(AGENTS.len());
     meter.begin(round, Phase::Rating, n_games);
     let mut agents = Vec::new();
     for (plies, (name, anchor)) in AGENTS.iter().enumerate().take(n_agents) {
-        let mut tables = tables(&start, settings, round, plies as u32);
+        let mut tables = tables(start, settings, round, plies as u32);
         let mut n_over = 0;
         while n_over < tables.len() {
             greedy_moves(&mut tables, &q)?;
@@ -68,21 +68,21 @@ pub fn evaluate(
 }
 
 /// One game of the net against an agent.
-struct Table {
-    position: Position,
+struct Table<G: Planes> {
+    position: G,
     n_plies: u32,
     /// The net's side.
     side: Side,
-    agent: Box<dyn Player>,
+    agent: Box<dyn Player<G>>,
     outcome: Option<Outcome>,
 }
 
-fn tables(start: &Position, settings: &Settings, round: u32, plies: u32) -> Vec<Table> {
+fn tables<G: Planes>(start: &G, settings: &Settings, round: u32, plies: u32) -> Vec<Table<G>> {
     let table = |number: u32| {
         let name = u64::from(plies) << 32 | u64::from(number);
         let mut stream = random(settings.seed, Purpose::Agents, round, name);
         let seed = u64::from(stream.bits()) << 32 | u64::from(stream.bits());
-        let agent: Box<dyn Player> = match Lookahead::new(plies, seed) {
+        let agent: Box<dyn Player<G>> = match Lookahead::new(plies, seed) {
             Some(agent) => Box::new(agent),
             None => Box::new(RandomPlayer::new(seed)),
         };
@@ -93,9 +93,9 @@ fn tables(start: &Position, settings: &Settings, round: u32, plies: u32) -> Vec<
 }
 
 /// The net moves wherever it is its turn.
-fn greedy_moves(tables: &mut [Table], q: &Asker<'_>) -> Result<(), ProbsError> {
-    let mut own: Vec<&mut Table> = tables.iter_mut().filter(|table| table.is_turn_of_net()).collect();
-    let positions: Vec<&Position> = own.iter().map(|table| &table.position).collect();
+fn greedy_moves<G: Planes>(tables: &mut [Table<G>], q: &Asker<'_>) -> Result<(), ProbsError> {
+    let mut own: Vec<&mut Table<G>> = tables.iter_mut().filter(|table| table.is_turn_of_net()).collect();
+    let positions: Vec<&G> = own.iter().map(|table| &table.position).collect();
     let answers = q.ask(&positions)?;
     for (index, table) in own.iter_mut().enumerate() {
         let moves = answers.moves(index, &table.position);
@@ -108,7 +108,7 @@ fn greedy_moves(tables: &mut [Table], q: &Asker<'_>) -> Result<(), ProbsError> {
     Ok(())
 }
 
-impl Table {
+impl<G: Planes> Table<G> {
     fn is_turn_of_net(&self) -> bool {
         self.outcome.is_none() && self.position.side_to_move() == self.side
     }

@@ -41,7 +41,7 @@ impl<G: Planes> Learner<G> {
     /// A learner that knows nothing, or goes on from a state of both nets.
     ///
     /// # Errors
-    /// When the settings are out of range or the state does not fit them.
+    /// When the settings are out of range or of another game, or the state does not fit them.
     pub fn new(
         start: G,
         settings: Settings,
@@ -49,7 +49,11 @@ impl<G: Planes> Learner<G> {
         from: Option<(TrainState, Progress)>,
     ) -> Result<Self, ProbsError> {
         settings.validate()?;
-        let config = ModelConfig::new(&settings)?;
+        let game = start.rules().to_string();
+        if settings.game != game {
+            return Err(ProbsError::Unknown { what: "game", value: settings.game, known: game });
+        }
+        let config = ModelConfig::new(&start, &settings);
         let ([mut value, mut action], progress) = match from {
             Some((state, progress)) => (config.split(&state)?, progress),
             None => {
@@ -85,6 +89,11 @@ impl<G: Planes> Learner<G> {
     #[must_use]
     pub fn with_meter(self, meter: Arc<Meter>) -> Self {
         Self { meter, ..self }
+    }
+
+    /// Where games begin.
+    pub fn start(&self) -> &G {
+        &self.start
     }
 
     /// The net that moves are chosen by.

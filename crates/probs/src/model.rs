@@ -1,7 +1,7 @@
 //! The two nets of a run as one thing: their shapes, their file, and a copy to play with.
 
 use crate::{Algorithm, Head, Planes, ProbsError, Settings};
-use mavis_game::{Position, Rules};
+use mavis_game::{FromRules, Game, Position};
 use mavis_net::{
     ConfigError, ConvNetConfig, Layout, NetworkConfig, OptimizerSettings, SmallCheckpoint, TrainState,
     cpu::CpuConvNet,
@@ -34,12 +34,9 @@ pub struct Model {
 }
 
 impl ModelConfig {
-    /// The nets of a run.
-    ///
-    /// # Errors
-    /// When the game is none of ours.
-    pub fn new(settings: &Settings) -> Result<Self, ProbsError> {
-        let start = Position::start(settings.rules()?);
+    /// The nets of a run that learns the game of a position.
+    #[must_use]
+    pub fn new<G: Planes>(start: &G, settings: &Settings) -> Self {
         let (shape, n_actions) = (start.shape(), start.n_actions());
         let head = match settings.algorithm {
             Algorithm::Probs => Head::Values,
@@ -49,20 +46,23 @@ impl ModelConfig {
         let net = |outputs, number| {
             settings.net.config(shape, n_actions, outputs, settings.seed.wrapping_mul(2).wrapping_add(number))
         };
-        Ok(Self {
+        Self {
             game: settings.game.clone(),
             algorithm: settings.algorithm,
             value: net((1, Head::Values), 0),
             action: net((n_actions, head), 1),
-        })
+        }
     }
 
     /// The rules of the game.
     ///
     /// # Errors
-    /// When it is none of ours.
-    pub fn rules(&self) -> Result<Rules, ProbsError> {
-        self.game.parse().map_err(|error| ProbsError::Game { source: error })
+    /// When the name is not one that the rules of `G` read.
+    pub fn rules<G: Game>(&self) -> Result<G::Rules, ProbsError> {
+        match self.game.parse() {
+            Ok(rules) => Ok(rules),
+            Err(error) => Err(ProbsError::Game(error.to_string())),
+        }
     }
 
     /// Splits buffers of both nets into those of each.
@@ -113,9 +113,17 @@ impl Model {
     /// # Errors
     /// When the file is no such model, or made with other planes than this program has.
     pub fn load(path: &Path) -> Result<Self, ProbsError> {
+        Self::load_for::<Position>(path)
+    }
+
+    /// The same for a game outside the six.
+    ///
+    /// # Errors
+    /// As [`Model::load`].
+    pub fn load_for<G: Planes + FromRules>(path: &Path) -> Result<Self, ProbsError> {
         let file = SmallCheckpoint::<ModelConfig>::load(path, None)?;
         let config = file.config;
-        let start = Position::start(config.rules()?);
+        let start = G::start(config.rules::<G>()?);
         let fits = config.value.input == start.shape()
             && config.action.input == start.shape()
             && config.value.n_outputs()? == 1

@@ -2,8 +2,8 @@
 
 mod think;
 
-use crate::{Algorithm, Model, ProbsError};
-use mavis_game::{Game as _, Rules, for_game};
+use crate::{Algorithm, Model, Planes, ProbsError};
+use mavis_game::{FromRules, Game, Position};
 use mavis_play::{
     Analysis, BuildError, Choice, Key, Kind, Limit, MoveAnalysis, Options, Player, PlayerError, Registry,
     Turn,
@@ -32,25 +32,25 @@ pub struct Effort {
 }
 
 /// Plays the move of greatest q-value, at once or after a search.
-pub struct ProbsPlayer {
+pub struct ProbsPlayer<G: Game = Position> {
     name: String,
     model: Arc<Model>,
-    rules: Rules,
+    rules: G::Rules,
     effort: Effort,
 }
 
-impl ProbsPlayer {
+impl<G: Planes> ProbsPlayer<G> {
     /// A player with a model.
     ///
     /// # Errors
-    /// When the model's game is none of ours.
+    /// When the model is of another game.
     pub fn new(name: String, model: Arc<Model>, effort: Effort) -> Result<Self, ProbsError> {
-        let rules = model.config.rules()?;
+        let rules = model.config.rules::<G>()?;
         Ok(Self { name, model, rules, effort })
     }
 
     /// The search to do under the limits of a turn; `None` for the move at once.
-    fn search(&self, turn: &Turn<'_>) -> Option<(beam::Settings, Stop)> {
+    fn search(&self, turn: &Turn<'_, G>) -> Option<(beam::Settings, Stop)> {
         let Effort { expansions, time, depth } = self.effort;
         if expansions.is_none() && time.is_none() {
             return None;
@@ -67,25 +67,24 @@ impl ProbsPlayer {
     }
 }
 
-impl Player for ProbsPlayer {
+impl<G: Planes> Player<G> for ProbsPlayer<G> {
     fn name(&self) -> String {
         self.name.clone()
     }
 
-    fn ready_for(&mut self, rules: Rules) -> Result<(), PlayerError> {
+    fn ready_for(&mut self, rules: G::Rules) -> Result<(), PlayerError> {
         if rules == self.rules { Ok(()) } else { Err(PlayerError::unsupported(&self.name, rules)) }
     }
 
-    fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
+    fn choose(&mut self, turn: &mut Turn<'_, G>) -> Result<Choice, PlayerError> {
         self.analyze(turn).map(|analysis| analysis.choice)
     }
 
-    fn analyze(&mut self, turn: &mut Turn<'_>) -> Result<Analysis, PlayerError> {
+    fn analyze(&mut self, turn: &mut Turn<'_, G>) -> Result<Analysis, PlayerError> {
         self.ready_for(turn.position.rules())?;
         let search = self.search(turn);
-        let (mut opinions, nodes) =
-            for_game!(turn.position, game => think(game, &self.model, search.as_ref()))
-                .map_err(|error| PlayerError::Failed(error.to_string()))?;
+        let (mut opinions, nodes) = think(turn.position, &self.model, search.as_ref())
+            .map_err(|error| PlayerError::Failed(error.to_string()))?;
         opinions.retain(|opinion| turn.limit.allows(opinion.mv));
         // A stable sort: equals stay in the order of the rules, as in training.
         opinions.sort_by(|a, b| b.order.total_cmp(&a.order));
@@ -111,7 +110,7 @@ impl Opinion {
 }
 
 /// Adds `probs`.
-pub fn add_probs(registry: &mut Registry) {
+pub fn add_probs<G: Planes + FromRules>(registry: &mut Registry<G>) {
     registry.add(Kind {
         name: "probs",
         help: "nets trained by `mavis probs train`, for their game",
@@ -129,7 +128,7 @@ pub fn add_probs(registry: &mut Registry) {
     });
 }
 
-fn build(options: &mut Options<'_>) -> Result<Box<dyn Player>, BuildError> {
+fn build<G: Planes + FromRules>(options: &mut Options<'_>) -> Result<Box<dyn Player<G>>, BuildError> {
     let unavailable = |reason: String| BuildError::Unavailable { player: "probs".to_owned(), reason };
     let path: PathBuf = options
         .argument()?
@@ -137,7 +136,7 @@ fn build(options: &mut Options<'_>) -> Result<Box<dyn Player>, BuildError> {
     let expansions: Option<u32> = options.positive("expand")?;
     let depth: Option<u32> = options.positive("depth")?;
     let time = options.seconds("time")?;
-    let model = Model::load(&path).map_err(|error| unavailable(error.to_string()))?;
+    let model = Model::load_for::<G>(&path).map_err(|error| unavailable(error.to_string()))?;
     let stem = path.parent().and_then(|folder| folder.file_name()).unwrap_or(path.as_os_str());
     let mut name = format!("probs:{}", stem.to_string_lossy());
     for (key, value) in [
@@ -148,7 +147,7 @@ fn build(options: &mut Options<'_>) -> Result<Box<dyn Player>, BuildError> {
             name.push_str(&format!(",{key}={value}"));
         }
     }
-    let player = ProbsPlayer::new(name, Arc::new(model), Effort { expansions, time, depth })
+    let player = ProbsPlayer::<G>::new(name, Arc::new(model), Effort { expansions, time, depth })
         .map_err(|error| unavailable(error.to_string()))?;
     Ok(Box::new(player))
 }

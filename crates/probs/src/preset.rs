@@ -2,6 +2,7 @@
 
 use crate::{Algorithm, Evaluation, ProbsError, Settings, Size};
 use mavis_game::Rules;
+use std::fmt;
 
 /// Names of the presets.
 pub const PRESETS: [&str; 3] = ["small", "paper", "author"];
@@ -81,8 +82,14 @@ fn paper(rules: Rules) -> Settings {
     }
 }
 
-fn small(rules: Rules) -> Settings {
-    let base = Settings {
+/// Settings for a game of your own, to begin with: the preset `small` without what it knows of a game.
+#[must_use]
+pub fn small_settings(game: impl fmt::Display) -> Settings {
+    Settings { game: game.to_string(), ..smaller(paper(Rules::Connect4)) }
+}
+
+fn smaller(paper: Settings) -> Settings {
+    Settings {
         net: Size::S100k,
         rounds: 120,
         games: 100,
@@ -95,8 +102,12 @@ fn small(rules: Rules) -> Settings {
         symmetries: true,
         average_decay: 0.99,
         evaluation: Evaluation { every: 5, games: 200, plies: 3 },
-        ..paper(rules)
-    };
+        ..paper
+    }
+}
+
+fn small(rules: Rules) -> Settings {
+    let base = smaller(paper(rules));
     match rules {
         Rules::Connect4 => Settings { games: 300, ..base },
         // Beyond 100 plies most games of beginners are still open.

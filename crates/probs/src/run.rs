@@ -63,9 +63,22 @@ pub struct Summary {
 /// # Errors
 /// When the settings are bad, the folder holds another run or cannot be written, or a net fails.
 pub fn train(settings: &Settings, folder: &Path, options: RunOptions<'_>) -> Result<Summary, ProbsError> {
-    settings.validate()?;
     let start = Position::start(settings.rules()?);
-    for_game!(start, game => Run::open(game, settings, folder, options)?.run())
+    for_game!(start, game => train_game(game, settings, folder, options))
+}
+
+/// The same for a game outside the six: it is learned from games that begin at `start`.
+///
+/// # Errors
+/// As [`train`].
+pub fn train_game<G: Planes>(
+    start: G,
+    settings: &Settings,
+    folder: &Path,
+    options: RunOptions<'_>,
+) -> Result<Summary, ProbsError> {
+    settings.validate()?;
+    Run::open(start, settings, folder, options)?.run()
 }
 
 struct Run<'a, 'o, G> {
@@ -87,7 +100,8 @@ impl<'a, 'o, G: Planes> Run<'a, 'o, G> {
     ) -> Result<Self, ProbsError> {
         std::fs::create_dir_all(folder).map_err(file_error("write", folder))?;
         keep_settings(settings, folder)?;
-        let loaded = load_checkpoint(&folder.join("checkpoint.safetensors"), settings)?;
+        let config = ModelConfig::new(&start, settings);
+        let loaded = load_checkpoint(&folder.join("checkpoint.safetensors"), &config)?;
         let (saved, state) = loaded.map_or((Saved::default(), None), |(saved, state)| (saved, Some(state)));
         let progress = Progress {
             round: saved.round,
@@ -143,7 +157,8 @@ impl<'a, 'o, G: Planes> Run<'a, 'o, G> {
 
     /// Rates the net. A rating `at_stop` comes after the last checkpoint.
     fn evaluate(&mut self, round: u32, at_stop: bool) -> Result<(), ProbsError> {
-        let mut line = evaluate(self.learner.action_net(), self.settings, round, &self.options.meter)?;
+        let (net, start) = (self.learner.action_net(), self.learner.start());
+        let mut line = evaluate(net, start, self.settings, round, &self.options.meter)?;
         line.seconds = self.saved.seconds;
         line.evaluations = self.learner.progress().n_evaluations;
         let elo = line.elo;
@@ -246,13 +261,13 @@ fn keep_settings(settings: &Settings, folder: &Path) -> Result<(), ProbsError> {
     replace_file(&path, |file| file.write_all(text.as_bytes())).map_err(file_error("write", &path))
 }
 
-fn load_checkpoint(path: &Path, settings: &Settings) -> Result<Option<(Saved, TrainState)>, ProbsError> {
+fn load_checkpoint(path: &Path, config: &ModelConfig) -> Result<Option<(Saved, TrainState)>, ProbsError> {
     if !path.exists() {
         return Ok(None);
     }
     let checkpoint = Checkpoint::<ModelConfig>::load(path, None)?;
     let damaged = |reason: String| ProbsError::Damaged { path: path.to_owned(), reason };
-    if checkpoint.config != ModelConfig::new(settings)? {
+    if checkpoint.config != *config {
         return Err(damaged("its nets are not those of the settings".to_owned()));
     }
     let saved = serde_json::from_slice(&checkpoint.opaque).map_err(|error| damaged(error.to_string()))?;

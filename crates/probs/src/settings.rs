@@ -95,20 +95,19 @@ impl std::str::FromStr for Algorithm {
 }
 
 impl Settings {
-    /// The rules of the game.
+    /// The rules of the game, if it is one of the six.
     ///
     /// # Errors
-    /// When it is none of ours.
+    /// When there is no such game.
     pub fn rules(&self) -> Result<Rules, ProbsError> {
-        self.game.parse().map_err(|error| ProbsError::Game { source: error })
+        self.game.parse().map_err(|error: mavis_game::UnknownRules| ProbsError::Game(error.to_string()))
     }
 
-    /// Checks every range.
+    /// Checks every range. The game is checked where its type is known.
     ///
     /// # Errors
     /// The first setting that is out of it.
     pub fn validate(&self) -> Result<(), ProbsError> {
-        self.rules()?;
         let unit = |x: f32| (0.0..=1.0).contains(&x);
         let positive = |x: f32| x.is_finite() && x > 0.0;
         let checks = [
