@@ -1,8 +1,7 @@
-//! Breakthrough: a pawn moves one step forward, straight or diagonally, and captures diagonally. The first to reach the far row
-//! wins.
+//! Breakthrough: pawns move one step forward, straight or diagonally, and capture diagonally; who reaches the far row wins.
 //!
-//! This file is all that Mavis needs to play, search and rate the game: [`Game`] says what the rules allow, [`FromRules`] sets
-//! positions up. `planes.rs` adds what PROBS needs to learn it. `docs/own-game.md` walks through both.
+//! This file is all that Mavis needs to play, search and rate the game; `planes.rs` adds what PROBS needs to learn it.
+//! `docs/own-game.md` walks through both.
 
 mod planes;
 
@@ -40,10 +39,9 @@ impl FromStr for BreakthroughRules {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text == "breakthrough" {
-            Ok(Self)
-        } else {
-            Err(format!("unknown game '{text}' (expected breakthrough)"))
+        match text {
+            "breakthrough" => Ok(Self),
+            _ => Err(format!("unknown game '{text}' (expected breakthrough)")),
         }
     }
 }
@@ -123,13 +121,10 @@ impl Game for Breakthrough {
 
     fn parse_move(&self, text: &str) -> Result<Move, MoveError> {
         let found = self.legal_moves().into_iter().find(|&mv| self.move_text(mv) == text);
-        found.ok_or_else(|| match text.len() {
-            4 => MoveError::Illegal { text: text.to_owned() },
-            _ => MoveError::Syntax {
-                text: text.to_owned(),
-                game: "breakthrough",
-                expected: "a move such as a2b3",
-            },
+        let text = text.to_owned();
+        found.ok_or(match text.len() {
+            4 => MoveError::Illegal { text },
+            _ => MoveError::Syntax { text, game: "breakthrough", expected: "a move such as a2b3" },
         })
     }
 
@@ -148,11 +143,8 @@ impl FromRules for Breakthrough {
     fn parse(_: BreakthroughRules, text: &str) -> Result<Self, PositionError> {
         let fault = |reason: String| PositionError::new("breakthrough", reason);
         let (board, side) = text.split_once(' ').unwrap_or((text, ""));
-        let ply = match side {
-            "x" => 0,
-            "o" => 1,
-            _ => return Err(fault(format!("side to move '{side}', expected x or o"))),
-        };
+        let side = ["x", "o"].iter().position(|letter| *letter == side);
+        let ply = side.ok_or_else(|| fault("expected x or o to move after a space".to_owned()))? as u32;
         let rows: Vec<&str> = board.split('/').collect();
         if rows.len() != usize::from(SIZE) || rows.iter().any(|row| row.len() != usize::from(SIZE)) {
             return Err(fault(format!("board '{board}', expected {SIZE} rows of {SIZE} cells")));
@@ -167,12 +159,10 @@ impl FromRules for Breakthrough {
             }
         }
         // A game ends with the move that wins it.
-        match position.outcome() {
-            Some(Outcome::Win(winner)) if winner == position.side_to_move() => {
-                Err(fault("the side to move has won already".to_owned()))
-            }
-            _ => Ok(position),
+        if position.outcome() == Some(Outcome::Win(position.side_to_move())) {
+            return Err(fault("the side to move has won already".to_owned()));
         }
+        Ok(position)
     }
 }
 
