@@ -36,3 +36,8 @@ pub use evaluator::{BestAction, Evaluator, OneReply, Replies, ready};
 pub use request::Request;
 pub use world::WorldModel;
 pub use wrap::{BatchLimits, Batcher, BatcherActor, Cache, CacheCounts, Record, Recorder, batcher};
+
+/// The example of the README, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -49,3 +49,8 @@ pub use rules::{Rules, UnknownRules};
 pub use shakmaty::CastlingMode;
 pub use togyz::Togyz;
 pub use types::{EndReason, IllegalMove, Move, MoveError, Moves, Outcome, PositionError, Side};
+
+/// The example of the README, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

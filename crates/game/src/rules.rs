@@ -60,6 +60,7 @@ impl fmt::Display for Rules {
 
 /// A name that is no game's.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnknownRules {
     /// No such game.
     #[error("unknown game '{}' (known: chess chess960 connect4 hex othello togyz)", OneLine(.0))]

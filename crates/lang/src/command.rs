@@ -100,6 +100,7 @@ pub struct Commands {
 
 /// Commands that ask for nothing sensible.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CommandError {
     /// `%FEN` of a game that has none.
     #[error("only chess and chess960 have a FEN")]

@@ -99,6 +99,7 @@ impl Example {
 
 /// An annotation that cannot answer the commands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BuildError {
     /// The commands themselves.
     #[error(transparent)]

@@ -52,3 +52,8 @@ pub use referee::{Legality, Metrics, Verdict, judge, referee};
 pub use request::{Request, Start};
 pub use trace::{Trace, check_trace, grow_trace, read_trace, write_trace};
 pub use vocab::{Token, Vocabulary, vocabulary, vocabulary_hash};
+
+/// The example of the README, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

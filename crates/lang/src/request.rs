@@ -32,6 +32,7 @@ pub struct Request {
 
 /// A request whose parts do not fit together.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RequestError {
     /// The commands themselves.
     #[error(transparent)]

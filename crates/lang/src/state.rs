@@ -9,6 +9,7 @@ use mavis_game::{Chess, Game, Position, Rules};
 
 /// Why tokens are no state.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StateError {
     /// A token that cannot stand in its place.
     #[error("field {at} of the state cannot be {found:?}")]

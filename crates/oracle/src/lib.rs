@@ -47,3 +47,8 @@ pub use alphabeta::Effort;
 pub use evaluator::OracleEvaluator;
 pub use oracle::{Identity, Oracle, OracleError};
 pub use verdict::{MoveVerdict, Score, Verdict};
+
+/// The example of the README, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

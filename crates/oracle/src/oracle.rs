@@ -52,6 +52,7 @@ impl fmt::Display for Identity {
 
 /// Why there is no verdict.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OracleError {
     /// The position belongs to a game the oracle does not know.
     #[error("{oracle} does not judge {rules}")]

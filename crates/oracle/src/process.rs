@@ -44,6 +44,7 @@ impl Default for Patience {
 
 /// What goes wrong with a child engine.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EngineError {
     /// The engine is not on this machine.
     #[error("engine '{program}' not found on PATH or in /usr/games; {hint}")]

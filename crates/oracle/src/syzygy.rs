@@ -28,6 +28,7 @@ pub struct SyzygyOracle {
 
 /// Why tables cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SyzygyError {
     /// A folder cannot be listed, or holds a table of impossible size.
     #[error("cannot read the tablebases in {}: {source}", folder.display())]

@@ -64,6 +64,7 @@ impl fmt::Display for Range {
 
 /// A setting that cannot be made.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum KnobError {
     /// No row has this name.
     #[error("unknown setting '{name}'{}", .nearest.map(|nearest| format!(" (did you mean '{nearest}'?)")).unwrap_or_default())]

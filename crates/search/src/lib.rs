@@ -38,3 +38,8 @@ pub mod wire;
 
 pub use random::Random;
 pub use stop::{Cancel, Stop};
+
+/// The example of the README, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -66,6 +66,7 @@ pub enum Content {
 
 /// Why there is no tree.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MinimaxError {
     /// The evaluator failed or hallucinated.
     #[error(transparent)]

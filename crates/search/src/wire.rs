@@ -99,6 +99,7 @@ pub enum SavedProof {
 
 /// Why a text is no tree.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TreeError {
     /// Not the JSON of a tree.
     #[error("not a saved tree: {0}")]

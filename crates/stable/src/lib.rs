@@ -26,3 +26,8 @@
 pub mod kill_safe;
 pub mod seed;
 pub mod time;
+
+/// The example of the README, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -31,3 +31,8 @@ pub use distribution::{Distribution, Scoring};
 pub use mistake::{Mistake, MistakeCounts};
 pub use rank::{best_of, kendall_tau_b};
 pub use score::{LOGISTIC_SCALES, LogisticScale, Score};
+
+/// The example of the README, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

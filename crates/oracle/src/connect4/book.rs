@@ -25,6 +25,7 @@ pub struct Book {
 
 /// A book file that cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BookError {
     /// A line is not `COLUMNS SCORE`.
     #[error("book line {number}: '{line}' is not 'COLUMNS SCORE' of a {BOOK_PLIES}-ply position")]

@@ -99,6 +99,7 @@ impl Counts {
 
 /// Why a search ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Stopped {
     /// Not yet: this is a report on the way.
     Running,

@@ -39,6 +39,7 @@ enum Grower<G> {
 
 /// Why a search cannot be run where it stands.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SearchError {
     /// The runtime for a blocking run could not be made.
     #[error("no runtime for the search: {0}")]

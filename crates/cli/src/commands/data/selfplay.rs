@@ -60,7 +60,8 @@ impl Selfplay {
         if !(0.0..=1.0).contains(&epsilon) {
             return Err(BadInput::new(format!("--epsilon is between 0 and 1, not {epsilon}")).into());
         }
-        let oracles = oracle_maker(self.oracle.as_deref(), Some(rules))?.make(n_threads(self.jobs)).or_bad_input()?;
+        let oracles =
+            oracle_maker(self.oracle.as_deref(), Some(rules))?.make(n_threads(self.jobs)).or_bad_input()?;
         let settings = SelfplaySettings {
             start,
             n_games: self.n_games,

@@ -3,8 +3,8 @@
 use super::{job_failure, n_threads, oracle_maker, table_failure};
 use crate::commands::{answer, answer_json, model::read_model};
 use crate::input::{BadInput, OrBadInput};
-use crate::progress::JobProgress;
 use crate::positions;
+use crate::progress::JobProgress;
 use clap::Args;
 use mavis_bundled::oracles;
 use mavis_data::job::{JobError, JobEvent};
