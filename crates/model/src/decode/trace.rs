@@ -27,9 +27,10 @@ const MOST_DRAFTED: usize = 768;
 /// an eighth of one on a processor.
 const FEW_BRANCHES: usize = 9;
 
-/// Guesses in one draft: as many as proved right last time twice over, between these.
-const FEWEST_GUESSES: usize = 4;
-const MOST_GUESSES: usize = 64;
+/// What a pass costs beside its tokens, in tokens. On two cores of a processor 1,632 tokens/s one by one and 11,726 in one pass
+/// (docs/performance.md, precision `exact`) give six; on a GPU tokens cost next to nothing.
+const PASS_ON_PROCESSOR: f32 = 6.0;
+const PASS_ON_GPU: f32 = 1_000.0;
 
 /// How a trace is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +55,8 @@ pub struct TraceStream {
     branches: Vec<Move>,
     /// The place of the list that the branches belong to: they see the tokens before it.
     anchor: usize,
-    /// How many guesses the next draft may contain.
-    n_guesses: usize,
+    /// What a pass costs beside its tokens, in tokens.
+    pass_cost: f32,
     n_passes: usize,
 }
 
@@ -90,6 +91,7 @@ impl MavDecoder {
         position: &Position,
         settings: TraceSettings,
     ) -> Result<TraceStream, ModelError> {
+        let on_processor = self.decoder.room().tokens == usize::MAX;
         Ok(TraceStream {
             session: self.decoder.open()?,
             progress: TraceProgress::new(shape, position),
@@ -100,7 +102,7 @@ impl MavDecoder {
             draft: Vec::new(),
             branches: Vec::new(),
             anchor: 0,
-            n_guesses: FEWEST_GUESSES,
+            pass_cost: if on_processor { PASS_ON_PROCESSOR } else { PASS_ON_GPU },
             n_passes: 0,
         })
     }
@@ -187,36 +189,49 @@ impl TraceStream {
         }
         let room = self.settings.max_tokens.saturating_sub(self.progress.tokens().len());
         let mut ahead = self.progress.clone();
-        let mut n_guesses = 0;
+        // How likely all guesses of the draft are right.
+        let mut odds = 1.0;
         while self.draft.len() < room.min(MOST_DRAFTED) {
-            let token = match ahead.due() {
-                None => break,
-                Some(Due::Token(token)) => token,
-                Some(Due::Listed) if !self.hints.know(&ahead) => {
-                    if ahead.opens_list() && ahead.unlisted().count() <= FEW_BRANCHES {
-                        self.branches.extend(ahead.unlisted());
-                        self.anchor = ahead.tokens().len();
-                    }
-                    break;
-                }
-                Some(Due::Value(_)) if !self.hints.know(&ahead) => {
-                    if let Some((anchor, likely)) = self.hints.likely(&ahead) {
-                        self.branches = likely;
-                        self.anchor = anchor;
-                    }
-                    break;
-                }
-                Some(due) if n_guesses < self.n_guesses => {
-                    n_guesses += 1;
-                    match self.hints.guess(&ahead, due) {
-                        Some(token) => token,
-                        None => break,
-                    }
-                }
-                Some(_) => break,
-            };
+            let first = self.draft.len();
+            while let Some(Due::Token(token)) =
+                ahead.due().filter(|_| self.draft.len() < room.min(MOST_DRAFTED))
+            {
+                ahead.push(token);
+                self.draft.push(token);
+            }
+            // Tokens that follow guesses save a pass if those are right, and are read in vain if not.
+            let n_sure = (self.draft.len() - first) as f32;
+            if odds * self.pass_cost < (1.0 - odds) * n_sure.max(1.0) {
+                self.draft.truncate(first);
+                return;
+            }
+            let Some(due) = ahead.due().filter(|due| !matches!(due, Due::Token(_))) else { return };
+            let Some(token) = self.guess(&ahead, due) else { return };
+            odds *= self.hints.trust(due);
             ahead.push(token);
             self.draft.push(token);
+        }
+    }
+
+    /// A guess at what is due; where there are no hints for it, branches that will give some.
+    fn guess(&mut self, ahead: &TraceProgress, due: Due) -> Option<Token> {
+        let is_known = self.hints.know(ahead);
+        match due {
+            Due::Listed if !is_known => {
+                if ahead.opens_list() && ahead.unlisted().count() <= FEW_BRANCHES {
+                    self.branches.extend(ahead.unlisted());
+                    self.anchor = ahead.tokens().len();
+                }
+                None
+            }
+            Due::Value(_) if !is_known => {
+                if let Some((anchor, likely)) = self.hints.likely(ahead) {
+                    self.branches = likely;
+                    self.anchor = anchor;
+                }
+                None
+            }
+            _ => self.hints.guess(ahead, due),
         }
     }
 
@@ -243,7 +258,7 @@ impl TraceStream {
         self.is_prepared = false;
         let draft = std::mem::take(&mut self.draft);
         let n_read = self.progress.tokens().len();
-        let (mut n_accepted, mut n_guessed) = (0, 0);
+        let mut n_accepted = 0;
         loop {
             let row = logits.row(first_row + n_accepted);
             let due = self.progress.due();
@@ -255,20 +270,20 @@ impl TraceStream {
             if !self.is_open() {
                 break;
             }
-            match draft.get(n_accepted) {
-                Some(&drafted) if drafted == token => {
-                    n_accepted += 1;
-                    n_guessed += usize::from(!matches!(due, Some(Due::Token(_))));
-                }
-                _ => break,
+            let Some(&drafted) = draft.get(n_accepted) else { break };
+            if let Some(due) = due {
+                self.hints.learn(due, drafted == token);
             }
+            if drafted != token {
+                break;
+            }
+            n_accepted += 1;
         }
         // Branches of a draft that did not hold say nothing.
         if self.anchor <= n_read + n_accepted {
             let values = (first_row + draft.len() + 1..).map(|row| logits.row(row));
             self.hints.values(&self.progress, self.branches.iter().copied().zip(values));
         }
-        self.n_guesses = (2 * n_guessed).clamp(FEWEST_GUESSES, MOST_GUESSES);
         n_accepted
     }
 }

@@ -3,7 +3,7 @@
 mod choice;
 mod tree;
 
-pub use choice::{Chosen, choose};
+pub use choice::{Chosen, Source, choose};
 pub use tree::saved_tree;
 
 use crate::{
@@ -242,7 +242,9 @@ impl Player for InternalPlayer {
         thought.broken = (ending != Ending::Finished).then(|| ending.name());
         let allowed = |mv: Move| position.is_legal(mv) && turn.limit.allows(mv);
         let reason = ending.reason(&progress);
-        let Some(chosen) = choose(&progress, allowed) else {
+        // A list that breaks off knows less than one pass of the model without search, unless there is no time for it.
+        let is_worth = |chosen: &Chosen| chosen.source != Source::PartOfList || ending == Ending::Stopped;
+        let Some(chosen) = choose(&progress, allowed).filter(is_worth) else {
             let reason = reason.unwrap_or_else(|| "the trace plays no legal move".to_owned());
             let mut analysis = self.fallback.analyze(turn)?;
             let note = analysis.choice.thought.note.take();

@@ -21,9 +21,36 @@ pub(super) struct Hints {
     order: Vec<Move>,
     /// The value of each move as if it were listed next: the likeliest, and the mean.
     values: Vec<(Move, Bucket, f32)>,
+    /// Guesses that proved right and all that were checked: moves of lists, values, choices by value.
+    checked: [(f32, f32); 3],
+}
+
+/// The kinds of guess.
+fn kind(due: Due) -> Option<usize> {
+    match due {
+        Due::Listed => Some(0),
+        Due::Value(_) => Some(1),
+        Due::Best | Due::Child => Some(2),
+        Due::Token(_) | Due::Unknown => None,
+    }
 }
 
 impl Hints {
+    /// How likely a guess of this kind is right, by those of this trace so far; two of three before there are any.
+    pub(super) fn trust(&self, due: Due) -> f32 {
+        let (right, all) = kind(due).map_or((0.0, 0.0), |kind| self.checked[kind]);
+        (right + 2.0) / (all + 3.0)
+    }
+
+    /// Counts a guess that was checked.
+    pub(super) fn learn(&mut self, due: Due, is_right: bool) {
+        if let Some(kind) = kind(due) {
+            let (right, all) = &mut self.checked[kind];
+            *right += f32::from(u8::from(is_right));
+            *all += 1.0;
+        }
+    }
+
     /// Whether values of the node in hand are known.
     pub(super) fn know(&self, progress: &TraceProgress) -> bool {
         self.node == progress.nodes().len() && !self.values.is_empty()

@@ -13,8 +13,10 @@ pub enum Source {
     Decision,
     /// The best of the children decided so far.
     Child,
-    /// The best action of the root, or the highest listed value.
+    /// The best action of the root, or the highest value of its complete list.
     List,
+    /// The highest value of a list that breaks off.
+    PartOfList,
 }
 
 impl Source {
@@ -25,7 +27,7 @@ impl Source {
             Self::Played => "its last line",
             Self::Decision => "the decision at the root",
             Self::Child => "the best decision so far",
-            Self::List => "the best listed move",
+            Self::List | Self::PartOfList => "the best listed move",
         }
     }
 
@@ -74,5 +76,8 @@ pub fn choose(progress: &TraceProgress, allowed: impl Fn(Move) -> bool) -> Optio
         .or_else(|| found(decided.and_then(|decision| decision.selected), Source::Decision))
         .or_else(|| found(best_child.map(|(mv, _)| mv), Source::Child))
         .or_else(|| found(root.best, Source::List))
-        .or_else(|| found(highest.map(|(mv, _)| mv), Source::List))
+        .or_else(|| {
+            let source = if root.best.is_some() { Source::List } else { Source::PartOfList };
+            found(highest.map(|(mv, _)| mv), source)
+        })
 }
