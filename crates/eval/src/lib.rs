@@ -1,12 +1,12 @@
 //! Evaluators: positions in, moves with values out.
 //!
 //! An [`Evaluator`] answers a batch of [`Request`]s, each a state or a parent state and a move, with the state it sees,
-//! the outcome or every move with its value, or with a hallucination. It is the one face of the embedded model, of a
-//! remote server, of an oracle and of the doubles here, and it knows nothing of trees.
+//! the outcome or every move with its value, or with a hallucination. The embedded model, a
+//! remote server, an oracle and the test doubles here implement it; it knows nothing of trees.
 //!
 //! Answers come as a future. Dropping the future cancels the request: whoever does the work notices at the next
 //! chance and drops it. A search asks for one position at a time and keeps several such futures; the [`Batcher`] turns
-//! them into batches, across all searches that share it. The other wrappers have the same face too: [`Cache`],
+//! them into batches, across all searches that share it. The other wrappers implement the same trait: [`Cache`],
 //! [`Recorder`], and for tests [`Faulty`] (latency, failures, hallucinations) and [`Mistaken`] (answers
 //! in good form and against the rules).
 //!

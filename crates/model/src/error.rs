@@ -27,7 +27,7 @@ pub enum ModelError {
     #[error("{0} is of another network than the settings describe; settings.toml beside it has its own")]
     OtherNetwork(String),
     /// A model that does not say how its input is read.
-    #[error("{0} is no model of ours: its notes lack how the input is read")]
+    #[error("{0} is not a Mavis model: metadata key `full_input` is missing")]
     Foreign(String),
     /// A position or move that a predictor cannot read.
     #[error("{0}")]

@@ -4,7 +4,7 @@
 //! builds them ahead on threads, [`validation`] measures a network, [`fan_out`] asks it for all moves of a position at once.
 //!
 //! [`decode`] answers requests through sessions: greedily, all moves at once, and with drafts of states that are checked instead of written.
-//! [`evaluator`] puts a model on its own thread behind the face every search asks, [`internal`] has it search by itself. [`interchange`] takes models to other programs and
+//! [`evaluator`] puts a model on its own thread behind the trait that every search uses, [`internal`] has it search by itself. [`interchange`] takes models to other programs and
 //! back. [`measure`] says how fast all this is and how far its ways agree.
 //! [`predictor`] holds the searchless predictors of paper 002, which train by the same loop ([`train::learn`]).
 //! Networks come from `mavis-net`, text and tokens from `mavis-lang`, positions from `mavis-data`.

@@ -1,4 +1,4 @@
-//! The inference face: sessions that keep the keys and values of a prefix.
+//! The trait of inference: sessions that keep the keys and values of a prefix (a KV cache).
 
 use std::fmt;
 use std::ops::Range;

@@ -13,7 +13,7 @@ use crate::error::NetError;
 use crate::optimizer::OptimizerSettings;
 use crate::trainer::{TrainState, Trainer};
 
-/// Where to compute. All networks stand behind faces that do not tell, so this is the one place where it is chosen.
+/// Where to compute. Callers use the same traits for every backend, so this is the one place where it is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Device {

@@ -5,11 +5,11 @@
 //! and a pass over them. There is no graph and no automatic differentiation: each kernel has a forward and a backward, written by hand
 //! and checked against finite differences.
 //!
-//! The transformer is one shape, [`TransformerConfig`] (Llama's), behind two faces: [`Trainer`] (losses, gradients, updates) and [`Decoder`] (logits, sessions
-//! with cached keys and values). Both take a [`Batch`]: sequences of unequal length, end to end, with a mask of two integers a token that covers
+//! The transformer is one shape, [`TransformerConfig`] (Llama's), behind two traits: [`Trainer`] (losses, gradients, updates) and [`Decoder`] (logits, sessions
+//! with a KV cache). Both take a [`Batch`]: sequences of unequal length, end to end, with a mask of two integers a token that covers
 //! causal attention, full attention over a prompt, and star branches. [`LossRows`] says which rows are trained and on which distributions.
 //!
-//! Small nets of convolutions and dense layers over boards, [`ConvNetConfig`] behind the face [`ConvNet`], use the same buffers and optimizers.
+//! Small nets of convolutions and dense layers over boards, [`ConvNetConfig`] behind the trait [`ConvNet`], use the same buffers and optimizers.
 //!
 //! [`Device`] says where to compute, and opens networks there.
 //!

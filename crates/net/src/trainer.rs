@@ -1,4 +1,4 @@
-//! The training face: one implementation on CPU, one on CUDA.
+//! The trait of training: one implementation on CPU, one on CUDA.
 
 use crate::all_reduce::AllReduce;
 use crate::batch::{Batch, LossRows};

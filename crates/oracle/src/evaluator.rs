@@ -20,7 +20,7 @@ pub struct OracleEvaluator<O> {
 }
 
 impl<O: Oracle + 'static> OracleEvaluator<O> {
-    /// Puts an oracle behind the face of an evaluator.
+    /// Makes an evaluator of an oracle.
     pub fn new(oracle: O) -> Self {
         let description = oracle.identity().to_string();
         Self { oracle: Arc::new(Mutex::new(oracle)), description }

@@ -4,9 +4,9 @@
 //! first. Behind the trait stand [`connect4`], an exact solver; [`othello`], exact near the end of the game; [`togyz`], a
 //! depth-limited search; [`hex`], tree search with playouts and an exact solver; [`syzygy`], chess endings from
 //! tablebase files; and [`engine`], any UCI engine as a child process that is replaced when it fails.
-//! [`pool::evaluate_all`] puts several oracles to work on one stream of positions, and [`OracleEvaluator`] gives any of
-//! them the face of an evaluator, for a search with perfect answers. Scores and
-//! their meaning as win probabilities are those of `mavis-lang`, so that what a model learns and what an oracle says
+//! [`pool::evaluate_all`] puts several oracles to work on one stream of positions, and [`OracleEvaluator`] makes an
+//! evaluator of any of them, for a search with perfect answers. Scores and
+//! their meaning as win probabilities are those of `mavis-value`, so that what a model learns and what an oracle says
 //! use one scale.
 //!
 //! This is the only crate that knows the text of engine protocols, in both directions: [`uci`] for chess engines,

@@ -1,6 +1,6 @@
 //! Models behind OpenAI-compatible completion servers (vLLM, llama.cpp and others).
 //!
-//! [`Remote`] has the face of every evaluator. A position is asked for in the text of the MAV language (or its tokens), the
+//! [`Remote`] implements the trait of every evaluator. A position is asked for in the text of the MAV language (or its tokens), the
 //! completion is read back strictly, and log-probabilities, where the server gives them, become distributions
 //! over values. Requests go to the least busy of several servers over connections that are kept open. A server that fails
 //! is left alone for a while that doubles with every failure; its requests go to another one, or wait until it may be tried

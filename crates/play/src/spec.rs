@@ -25,7 +25,7 @@ pub enum SpecError {
     #[error("empty player name in '{0}'")]
     EmptyKind(String),
     /// Options right behind the name.
-    #[error("options of a player stand behind a colon: '{}', not '{spec}'", .spec.replacen(',', ":", 1))]
+    #[error("expected NAME:OPTION=VALUE,... such as '{}', not '{spec}'", .spec.replacen(',', ":", 1))]
     NoColon {
         /// The whole line.
         spec: String,

@@ -106,7 +106,7 @@ fn what_cannot_be_built_is_one_line_with_the_reason() {
         ("mpc:evaluator=mcts,nodes=0", "bad value '0' for nodes of player 'mpc'"),
         ("mpc:evaluator=mcts,depth=0", "bad value '0' for depth of player 'mpc'"),
         ("mpc:evaluator=mcts,time=1e300", "bad value '1e300' for time of player 'mpc'"),
-        ("mpc:evaluator={mcts,sims=3}", "evaluator: options of a player stand behind a colon: 'mcts:sims=3'"),
+        ("mpc:evaluator={mcts,sims=3}", "evaluator: expected NAME:OPTION=VALUE,... such as 'mcts:sims=3'"),
         ("uci:stockfish,nodes=0", "bad value '0' for nodes of player 'uci'"),
         ("oracle:depth=0", "bad value '0' for depth of player 'oracle'"),
         ("mpc:evaluator=mcts,time=-1", "bad value '-1' for time of player 'mpc'"),

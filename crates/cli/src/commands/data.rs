@@ -101,7 +101,7 @@ fn job_failure(error: JobError) -> anyhow::Error {
     }
 }
 
-/// Threads to use: as many as asked for, else one a core.
+/// Threads to use: the number given, else one per core.
 fn n_threads(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into)).max(1)
 }

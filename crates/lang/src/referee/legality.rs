@@ -83,7 +83,7 @@ pub struct ListMetrics {
     n_whole: usize,
 }
 
-/// So many of so many.
+/// A share: numerator and denominator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
     /// How many were right.

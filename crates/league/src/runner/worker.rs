@@ -54,7 +54,7 @@ pub(super) struct Pool<G: Game> {
     slots: Vec<Slot<G>>,
     reports: Receiver<Report>,
     to_reports: Sender<Report>,
-    /// Numbers of workers given up; their late reports are not heard.
+    /// The number of the next worker; reports that arrive after a worker was given up are ignored.
     next_worker: usize,
     numbers: Vec<usize>,
     stopped: bool,
@@ -259,7 +259,7 @@ impl<G: FromRules> Worker<G> {
         players: &mut [(usize, Box<dyn Player<G>>)],
     ) -> Result<GameRecord<G>, Side> {
         if self.judge.is_none() {
-            // A judge that cannot be built was told when the league began; without it there is no early end.
+            // A judge that fails to start has already been reported at league start; without it no game ends early.
             self.judge = self.task.build_judge().and_then(Result::ok);
         }
         let task = Arc::clone(&self.task);

@@ -144,7 +144,7 @@ impl Decoder for CpuDecoder {
         for (i, id) in sessions.iter().enumerate() {
             lengths.push(self.session(*id)?.len());
             if sessions[..i].contains(id) {
-                return Err(NetError::SessionUse { session: *id, reason: "it stands twice in one batch" });
+                return Err(NetError::SessionUse { session: *id, reason: "used twice in one batch" });
             }
         }
         batch.validate_for(self.config(), |sequence_idx| lengths[sequence_idx])?;

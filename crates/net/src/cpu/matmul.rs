@@ -1,4 +1,4 @@
-//! Matrix products: a checked face over `gemm`, and with `tile512` the only place with unsafe code.
+//! Matrix products: a checked wrapper of `gemm`, and with `tile512` the only place with unsafe code.
 #![allow(unsafe_code)]
 
 use gemm::Parallelism;

@@ -2,7 +2,7 @@
 //!
 //! Weights and activations come as words of 32 bits with two numbers of bf16 or four of 8 bits each, low ones first. One instruction multiplies
 //! 16 words and adds the products of each to a sum of its own: twice the work of a multiplication of 16 floats in bf16, four times in 8 bits.
-//! Who holds a [`Bf16Products`] or [`Int8Products`] has asked the processor for the instruction, so the face is safe.
+//! A [`Bf16Products`] or [`Int8Products`] can only be constructed after a CPU feature check, so its methods are safe to call.
 #![allow(unsafe_code)]
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "no value of a proof exists there"))]
 

@@ -1,4 +1,4 @@
-//! A [`ConvNetConfig`] on CUDA, in f32, behind the face of the one on CPU.
+//! A [`ConvNetConfig`] on CUDA, in f32, behind the same trait as the one on CPU.
 
 use std::sync::Mutex;
 

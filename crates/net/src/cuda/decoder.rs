@@ -331,7 +331,7 @@ impl Decoder for CudaDecoder {
         let mut lengths = HashMap::new();
         for id in sessions {
             if lengths.insert(*id, self.pages.session(*id)?.len).is_some() {
-                return Err(NetError::SessionUse { session: *id, reason: "it stands twice in one batch" });
+                return Err(NetError::SessionUse { session: *id, reason: "used twice in one batch" });
             }
         }
         batch.validate_for(&self.net.config, |sequence| lengths[&sessions[sequence]])?;

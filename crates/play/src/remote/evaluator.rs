@@ -1,4 +1,4 @@
-//! A remote model behind the face every search asks.
+//! A remote model behind the trait that every search uses.
 
 use super::{
     answer::Asker,
@@ -84,7 +84,7 @@ impl FromStr for Asking {
         match text {
             "moves" => Ok(Self::Moves),
             "list" => Ok(Self::List),
-            other => Err(format!("one asks for moves or a list, not '{other}'")),
+            other => Err(format!("`ask` must be `moves` or `list`, not '{other}'")),
         }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct Selfplay {
     /// The folder to write, or to go on with
     #[arg(long)]
     out: PathBuf,
-    /// Oracles at work, one a thread; one a core if absent
+    /// Oracles that work concurrently, each on its own thread. Default: one per core
     #[arg(long, short)]
     jobs: Option<usize>,
     /// Games a shard

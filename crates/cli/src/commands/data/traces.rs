@@ -71,7 +71,7 @@ pub(crate) struct Traces {
     /// The folder to write, or to go on with
     #[arg(long)]
     out: PathBuf,
-    /// Threads; one a core if absent
+    /// Threads. Default: one per core
     #[arg(long, short)]
     jobs: Option<usize>,
     /// Roots a shard

@@ -35,7 +35,7 @@ pub(super) struct Asked {
     /// Plies of depth
     #[arg(long)]
     depth: Option<u32>,
-    /// Players at work, one a thread; 32 that share the batches of a model if absent, one a core else, one alone under --movetime
+    /// Positions evaluated concurrently. Default: 32 for model players, 1 per core for others, 1 with --movetime
     #[arg(long, short)]
     jobs: Option<usize>,
     /// One JSON object

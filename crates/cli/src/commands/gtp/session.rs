@@ -305,7 +305,7 @@ impl Session {
     }
 }
 
-/// A turn on a board; nobody listens to thoughts on the way, for which the protocol has no words.
+/// A turn on a board. GTP has no progress messages, so intermediate analysis is dropped.
 fn turn<'a>(board: &'a Board, limit: Limit, sink: &'a mut dyn FnMut(&Thought)) -> Turn<'a> {
     let Board { start, moves, position } = board;
     Turn { start, moves, position, limit, cancel: Cancel::new(), sink }

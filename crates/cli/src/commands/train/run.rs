@@ -45,7 +45,7 @@ pub(super) struct Run {
     /// Overrides a setting, e.g. --set schedule.peak=1e-3
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// Trains for so many minutes whatever the settings say; a run that goes on gets as many again
+    /// Minutes to train, instead of the budget of the settings. Counts per invocation: a resumed run gets all of them again
     #[arg(long)]
     max_minutes: Option<f64>,
     /// Starts from the weights of this model instead of random ones

@@ -70,7 +70,7 @@ pub(super) struct Pool {
     workers: Vec<Worker>,
     answers: Receiver<(u64, Answer)>,
     to_answers: Sender<(u64, Answer)>,
-    /// Numbers the workers; answers of those left behind are not heard.
+    /// Numbers the workers; answers of workers that were left behind are ignored.
     next_worker: u64,
 }
 
