@@ -5,8 +5,8 @@
 //! remote server, an oracle and the test doubles here implement it; it knows nothing of trees.
 //!
 //! Answers come as a future. Dropping the future cancels the request: whoever does the work notices at the next
-//! chance and drops it. A search asks for one position at a time and keeps several such futures; the [`Batcher`] turns
-//! them into batches, across all searches that share it. The other wrappers implement the same trait: [`Cache`],
+//! chance and drops it. A search keeps several such futures; an evaluator that works in
+//! batches collects the requests of all searches that share it. Wrappers implement the same trait: [`Cache`],
 //! [`Recorder`], and for tests [`Faulty`] (latency, failures, hallucinations) and [`Mistaken`] (answers
 //! in good form and against the rules).
 //!
@@ -35,7 +35,7 @@ pub use evaluation::{EvalError, Evaluation, MoveValue, Reply, Value, Verdict};
 pub use evaluator::{BestAction, Evaluator, OneReply, Replies, ready};
 pub use request::Request;
 pub use world::WorldModel;
-pub use wrap::{BatchLimits, Batcher, BatcherActor, Cache, CacheCounts, Record, Recorder, batcher};
+pub use wrap::{Cache, CacheCounts, Record, Recorder};
 
 /// The example of the README, run as a test.
 #[cfg(doctest)]

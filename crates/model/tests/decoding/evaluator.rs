@@ -1,7 +1,7 @@
 //! The embedded evaluator as searches see it.
 
 use super::trained::{decoder, known, model, positions};
-use mavis_eval::{BatchLimits, EvalError, Evaluator, Recorder, Request, Verdict, WorldModel, batcher};
+use mavis_eval::{EvalError, Evaluator, Request, Verdict, WorldModel};
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_model::{
     evaluator::{Embedded, EmbeddedSettings},
@@ -94,25 +94,6 @@ fn the_model_chooses_among_what_it_listed() {
         let nothing = runtime().block_on(evaluator.best_action(state, Vec::new())).unwrap();
         assert_eq!(nothing, None);
     }
-}
-
-#[test]
-fn searches_share_batches_and_give_up_what_nobody_waits_for() {
-    let evaluator = embedded(WorldModel::Rules);
-    let recorder = Recorder::new(evaluator);
-    runtime().block_on(async {
-        let (stub, actor) = batcher(recorder.clone(), BatchLimits::default());
-        let states: Vec<Request> = known().into_iter().map(Request::state).collect();
-        drop(stub.evaluate_one(states[0].clone()));
-        let all: Vec<_> = states.iter().map(|request| stub.evaluate_one(request.clone())).collect();
-        let actor = tokio::spawn(actor.run());
-        for reply in all {
-            assert!(reply.await.is_ok());
-        }
-        assert_eq!(recorder.batch_sizes(), [states.len()]);
-        drop(stub);
-        actor.await.unwrap();
-    });
 }
 
 #[test]
