@@ -5,8 +5,8 @@ use super::{chart, plots, text};
 use crate::numeric::Estimate;
 use crate::standings::Standings;
 use crate::wire::LeagueConfig;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 /// A report that could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -18,49 +18,68 @@ pub struct ReportError(String);
 /// # Errors
 /// When a plot cannot be drawn.
 pub fn html(standings: &Standings, config: &LeagueConfig) -> Result<String, ReportError> {
-    let plot =
-        |drawn: Result<String, chart::PlotError>| drawn.map_err(|error| ReportError(error.to_string()));
-    let mut body = header(standings);
-    body.push_str(&ratings_table(standings));
-    section(&mut body, "Ratings", &plot(plots::ratings(standings))?);
-    let scalings = scalings(standings, config);
-    for option in scalings.iter().map(|scaling| &scaling.option).collect::<BTreeSet<_>>() {
-        let lines: Vec<&Scaling> = scalings.iter().filter(|scaling| scaling.option == *option).collect();
-        let drawn = plot(plots::scaling(option, &lines))?;
-        let names = lines.iter().map(|line| line.player.as_str());
-        section(&mut body, &format!("Strength by {}", escape(option)), &(drawn + &legend(names)));
-    }
-    if let Some(test) = &standings.test {
-        let line = format!("<p>{}</p>", escape(&text::test_line(&test.state, &test.pairs)));
-        section(&mut body, "Sequential test", &(line + &plot(plots::test(test))?));
-    }
-    section(&mut body, "Cross table", &cross_table(standings));
-    section(&mut body, "Likelihood of superiority", &superiority_table(standings));
-    if standings.history.len() > 1 {
-        let names = standings.order.iter().map(|&idx| standings.ratings.players[idx].name.as_str());
-        section(&mut body, "How ratings settled", &(plot(plots::history(standings))? + &legend(names)));
-    }
-    if !standings.lengths.is_empty() {
-        section(&mut body, "Length of games", &plot(plots::lengths(standings))?);
-        section(&mut body, "How games ended", &ends_table(standings));
-    }
     let settings = config.to_toml().map_err(|error| ReportError(error.to_string()))?;
-    section(
-        &mut body,
-        "Settings",
-        &format!(
-            "<details><summary>the whole configuration</summary><pre>{}</pre></details>",
-            escape(&settings)
-        ),
-    );
-    let title = escape(&standings.name);
-    Ok(format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <title>{title}</title><style>{STYLE}</style></head><body><main>{body}\
-         <footer>Mavis {}</footer></main></body></html>\n",
-        env!("CARGO_PKG_VERSION")
-    ))
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (standings.name) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main {
+                    (header(standings))
+                    (ratings_table(standings))
+                    (plots_and_tables(standings, config)?)
+                    (section("Settings", html! {
+                        details {
+                            summary { "the whole configuration" }
+                            pre { (settings) }
+                        }
+                    }))
+                    footer { "Mavis " (env!("CARGO_PKG_VERSION")) }
+                }
+            }
+        }
+    };
+    Ok(page.into_string() + "\n")
+}
+
+/// Every section between the table of ratings and the settings.
+fn plots_and_tables(standings: &Standings, config: &LeagueConfig) -> Result<Markup, ReportError> {
+    let plot = |drawn: Result<String, chart::PlotError>| {
+        drawn.map(PreEscaped).map_err(|error| ReportError(error.to_string()))
+    };
+    let scalings = scalings(standings, config);
+    let options: BTreeSet<&String> = scalings.iter().map(|scaling| &scaling.option).collect();
+    let names = standings.order.iter().map(|&idx| standings.ratings.players[idx].name.as_str());
+    Ok(html! {
+        (section("Ratings", plot(plots::ratings(standings))?))
+        @for option in options {
+            @let lines: Vec<&Scaling> = scalings.iter().filter(|scaling| scaling.option == *option).collect();
+            (section(&format!("Strength by {option}"), html! {
+                (plot(plots::scaling(option, &lines))?)
+                (legend(lines.iter().map(|line| line.player.as_str())))
+            }))
+        }
+        @if let Some(test) = &standings.test {
+            (section("Sequential test", html! {
+                p { (text::test_line(&test.state, &test.pairs)) }
+                (plot(plots::test(test))?)
+            }))
+        }
+        (section("Cross table", cross_table(standings)))
+        (section("Likelihood of superiority", superiority_table(standings)))
+        @if standings.history.len() > 1 {
+            (section("How ratings settled", html! { (plot(plots::history(standings))?) (legend(names)) }))
+        }
+        @if !standings.lengths.is_empty() {
+            (section("Length of games", plot(plots::lengths(standings))?))
+            (section("How games ended", ends_table(standings)))
+        }
+    })
 }
 
 const STYLE: &str = "
@@ -100,101 +119,124 @@ summary{cursor:pointer;color:var(--soft)}
 footer{margin-top:3rem;color:var(--soft);font-size:.8rem}
 ";
 
-fn section(body: &mut String, title: &str, content: &str) {
-    let _ = write!(body, "<section><h2>{title}</h2><div class=\"scroll\">{content}</div></section>");
+fn section(title: &str, content: Markup) -> Markup {
+    html! {
+        section {
+            h2 { (title) }
+            div class="scroll" { (content) }
+        }
+    }
 }
 
-fn header(standings: &Standings) -> String {
+fn header(standings: &Standings) -> Markup {
     let ratings = &standings.ratings;
     let share = 100.0 * standings.finished as f64 / (standings.planned.max(1)) as f64;
-    let mut text = format!(
-        "<h1>{}</h1><p class=\"sub\">{}, {} players</p><div class=\"tiles\">",
-        escape(&standings.name),
-        escape(&standings.game),
-        ratings.players.len()
-    );
-    let _ = write!(
-        text,
-        "<div class=\"tile\"><b>{}</b><span>of {} games</span><div class=\"progress\"><i style=\"width:{share:.1}%\"></i></div></div>",
-        standings.finished, standings.planned
-    );
-    let mut tile = |value: String, label: &str| {
-        let _ = write!(text, "<div class=\"tile\"><b>{value}</b><span>{label}</span></div>");
-    };
-    if let Some(&best) = standings.order.first() {
-        tile(format!("<span class=\"lead\">{}</span>", escape(&ratings.players[best].name)), "leads");
-    }
-    let advantage = ratings.first_advantage;
-    tile(format!("{:+.0} ±{:.0}", advantage.value, advantage.margin()), "Elo of the first side");
     let draws: u64 = ratings.players.iter().map(|rating| rating.tally.draws).sum::<u64>() / 2;
-    tile(format!("{:.1} %", 100.0 * draws as f64 / standings.finished.max(1) as f64), "drawn");
-    text.push_str("</div>");
-    for note in standings.notes() {
-        let _ = write!(text, "<p class=\"note\">{}</p>", escape(&note));
+    let drawn = 100.0 * draws as f64 / standings.finished.max(1) as f64;
+    let advantage = ratings.first_advantage;
+    html! {
+        h1 { (standings.name) }
+        p class="sub" { (standings.game) ", " (ratings.players.len()) " players" }
+        div class="tiles" {
+            div class="tile" {
+                b { (standings.finished) }
+                span { "of " (standings.planned) " games" }
+                div class="progress" { i style=(format!("width:{share:.1}%")) {} }
+            }
+            @if let Some(&best) = standings.order.first() {
+                (tile(html! { span class="lead" { (ratings.players[best].name) } }, "leads"))
+            }
+            (tile(html! { (format!("{:+.0} ±{:.0}", advantage.value, advantage.margin())) }, "Elo of the first side"))
+            (tile(html! { (format!("{drawn:.1} %")) }, "drawn"))
+        }
+        @for note in standings.notes() {
+            p class="note" { (note) }
+        }
     }
-    text
 }
 
-fn ratings_table(standings: &Standings) -> String {
-    let external = if standings.external.is_some() { "<th>External</th>" } else { "" };
-    let has_tokens = standings.tokens.iter().any(Option::is_some);
-    let tokens = if has_tokens { "<th title=\"mean tokens of a move\">Tokens</th>" } else { "" };
-    let mut text = format!(
-        "<div class=\"scroll\"><table><tr><th></th><th class=\"name\">Player</th><th>Elo</th>{external}\
-         <th>Games</th><th>Score</th><th>Won · drawn · lost</th><th></th><th title=\"mean time of a move\">A move</th>{tokens}<th title=\"likelihood to be stronger than the next\">LOS</th></tr>"
-    );
-    for (rank, &idx) in standings.order.iter().enumerate() {
-        let rating = &standings.ratings.players[idx];
-        let tally = rating.tally;
-        let n = tally.n_games().max(1) as f64;
-        let share = |count: u64| 100.0 * count as f64 / n;
-        let external = standings
-            .external
-            .as_ref()
-            .map_or_else(String::new, |list| format!("<td>{}</td>", number(&list[idx], false)));
-        let tokens = match standings.tokens[idx] {
-            _ if !has_tokens => String::new(),
-            Some(tokens) => format!("<td>{tokens:.0}</td>"),
-            None => "<td></td>".to_owned(),
-        };
-        let superiority = standings.order.get(rank + 1).map_or_else(String::new, |&next| {
-            format!("{:.1} %", 100.0 * standings.ratings.superiority[idx][next])
-        });
-        let _ = write!(
-            text,
-            "<tr><td class=\"soft\">{}</td><td class=\"name\">{}{}</td><td>{}</td>{external}\
-             <td>{}</td><td>{:.1} %</td><td>{} · {} · {}{}</td>\
-             <td><div class=\"bar\"><i style=\"width:{:.1}%;background:rgb(var(--win))\"></i>\
-             <i style=\"width:{:.1}%;background:#888a\"></i><i style=\"width:{:.1}%;background:rgb(var(--loss))\"></i></div></td>\
-             <td class=\"soft\">{}</td>{tokens}<td>{superiority}</td></tr>",
-            rank + 1,
-            dot(rank),
-            escape(&rating.name),
-            number(&rating.elo, true),
-            tally.n_games(),
-            100.0 * tally.share().unwrap_or(0.0),
-            tally.wins,
-            tally.draws,
-            tally.losses,
-            match standings.n_forfeits(idx) {
-                0 => String::new(),
-                n => format!(" <span class=\"soft\">({n} by fault)</span>"),
-            },
-            share(tally.wins),
-            share(tally.draws),
-            share(tally.losses),
-            standings.seconds[idx].map_or_else(String::new, duration),
-        );
+fn tile(value: Markup, label: &str) -> Markup {
+    html! {
+        div class="tile" {
+            b { (value) }
+            span { (label) }
+        }
     }
-    text + "</table></div>"
+}
+
+fn ratings_table(standings: &Standings) -> Markup {
+    let has_tokens = standings.tokens.iter().any(Option::is_some);
+    html! {
+        div class="scroll" {
+            table {
+                tr {
+                    th {}
+                    th class="name" { "Player" }
+                    th { "Elo" }
+                    @if standings.external.is_some() { th { "External" } }
+                    th { "Games" }
+                    th { "Score" }
+                    th { "Won · drawn · lost" }
+                    th {}
+                    th title="mean time of a move" { "A move" }
+                    @if has_tokens { th title="mean tokens of a move" { "Tokens" } }
+                    th title="likelihood to be stronger than the next" { "LOS" }
+                }
+                @for rank in 0..standings.order.len() {
+                    (ratings_row(standings, rank, has_tokens))
+                }
+            }
+        }
+    }
+}
+
+fn ratings_row(standings: &Standings, rank: usize, has_tokens: bool) -> Markup {
+    let idx = standings.order[rank];
+    let rating = &standings.ratings.players[idx];
+    let tally = rating.tally;
+    let share = |count: u64| format!("{:.1}%", 100.0 * count as f64 / tally.n_games().max(1) as f64);
+    let bar =
+        |count: u64, color: &str| html! { i style=(format!("width:{};background:{color}", share(count))) {} };
+    let n_forfeits = standings.n_forfeits(idx);
+    html! {
+        tr {
+            td class="soft" { (rank + 1) }
+            td class="name" { (dot(rank)) (rating.name) }
+            td { (number(&rating.elo, true)) }
+            @if let Some(external) = &standings.external { td { (number(&external[idx], false)) } }
+            td { (tally.n_games()) }
+            td { (format!("{:.1} %", 100.0 * tally.share().unwrap_or(0.0))) }
+            td {
+                (tally.wins) " · " (tally.draws) " · " (tally.losses)
+                @if n_forfeits > 0 { " " span class="soft" { "(" (n_forfeits) " by fault)" } }
+            }
+            td {
+                div class="bar" {
+                    (bar(tally.wins, "rgb(var(--win))"))
+                    (bar(tally.draws, "#888a"))
+                    (bar(tally.losses, "rgb(var(--loss))"))
+                }
+            }
+            td class="soft" { @if let Some(seconds) = standings.seconds[idx] { (duration(seconds)) } }
+            @if has_tokens {
+                td { @if let Some(tokens) = standings.tokens[idx] { (format!("{tokens:.0}")) } }
+            }
+            td {
+                @if let Some(&next) = standings.order.get(rank + 1) {
+                    (format!("{:.1} %", 100.0 * standings.ratings.superiority[idx][next]))
+                }
+            }
+        }
+    }
 }
 
 /// A rating with its margin; the one that fixes the scale has none.
-fn number(estimate: &Estimate, bold: bool) -> String {
-    let value = if bold { format!("<b>{:.0}</b>", estimate.value) } else { format!("{:.0}", estimate.value) };
-    match estimate.margin() {
-        margin if margin < 0.5 => value,
-        margin => format!("{value} <span class=\"soft\">±{margin:.0}</span>"),
+fn number(estimate: &Estimate, bold: bool) -> Markup {
+    let value = format!("{:.0}", estimate.value);
+    let margin = estimate.margin();
+    html! {
+        @if bold { b { (value) } } @else { (value) }
+        @if margin >= 0.5 { " " span class="soft" { (format!("±{margin:.0}")) } }
     }
 }
 
@@ -208,9 +250,10 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-fn dot(rank: usize) -> String {
+fn dot(rank: usize) -> Markup {
     let color = chart::color(rank);
-    format!("<span class=\"dot\" style=\"background:rgb({},{},{})\"></span>", color.0, color.1, color.2)
+    let style = format!("background:rgb({},{},{})", color.0, color.1, color.2);
+    html! { span class="dot" style=(style) {} }
 }
 
 /// Green above one half, orange below, the stronger the further away.
@@ -219,76 +262,76 @@ fn shade(share: f64) -> String {
     format!("background:rgba({color},{:.2})", (share - 0.5).abs() * 1.1)
 }
 
-fn grid(standings: &Standings, cell: impl Fn(usize, usize) -> String) -> String {
-    let mut text = "<table class=\"cross\"><tr><th></th><th class=\"name\"></th>".to_owned();
-    for rank in 1..=standings.order.len() {
-        let _ = write!(text, "<th>{rank}</th>");
-    }
-    text.push_str("</tr>");
-    for (rank, &row) in standings.order.iter().enumerate() {
-        let name = escape(&standings.ratings.players[row].name);
-        let _ = write!(text, "<tr><td class=\"soft\">{}</td><td class=\"name\">{name}</td>", rank + 1);
-        for &column in &standings.order {
-            text.push_str(&if row == column {
-                "<td class=\"soft\">·</td>".to_owned()
-            } else {
-                cell(row, column)
-            });
+fn grid(standings: &Standings, cell: impl Fn(usize, usize) -> Markup) -> Markup {
+    html! {
+        table class="cross" {
+            tr {
+                th {}
+                th class="name" {}
+                @for rank in 1..=standings.order.len() { th { (rank) } }
+            }
+            @for (rank, &row) in standings.order.iter().enumerate() {
+                tr {
+                    td class="soft" { (rank + 1) }
+                    td class="name" { (standings.ratings.players[row].name) }
+                    @for &column in &standings.order {
+                        @if row == column { td class="soft" { "·" } } @else { (cell(row, column)) }
+                    }
+                }
+            }
         }
-        text.push_str("</tr>");
     }
-    text + "</table>"
 }
 
-fn cross_table(standings: &Standings) -> String {
+fn cross_table(standings: &Standings) -> Markup {
     grid(standings, |row, column| {
         let tally = standings.cross[row][column];
-        tally.share().map_or_else(
-            || "<td></td>".to_owned(),
-            |share| {
-                let faults = match standings.forfeits[row][column] + standings.forfeits[column][row] {
-                    0 => String::new(),
-                    n => format!("<small>{n} by fault</small>"),
-                };
-                format!(
-                    "<td style=\"{}\">{:.0} %<small>+{} ={} −{}</small>{faults}</td>",
-                    shade(share),
-                    100.0 * share,
-                    tally.wins,
-                    tally.draws,
-                    tally.losses
-                )
-            },
-        )
+        let Some(share) = tally.share() else { return html! { td {} } };
+        let n_faults = standings.forfeits[row][column] + standings.forfeits[column][row];
+        html! {
+            td style=(shade(share)) {
+                (format!("{:.0} %", 100.0 * share))
+                small { "+" (tally.wins) " =" (tally.draws) " −" (tally.losses) }
+                @if n_faults > 0 { small { (n_faults) " by fault" } }
+            }
+        }
     })
 }
 
-fn superiority_table(standings: &Standings) -> String {
+fn superiority_table(standings: &Standings) -> Markup {
     let ratings = &standings.ratings;
     grid(standings, |row, column| {
         let p = ratings.superiority[row][column];
-        format!("<td style=\"{}\">{:.1}</td>", shade(p), 100.0 * p)
+        html! { td style=(shade(p)) { (format!("{:.1}", 100.0 * p)) } }
     })
 }
 
 /// What the colors mean, in their order.
-fn legend<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let mut text = "<p class=\"legend\">".to_owned();
-    for (rank, name) in names.enumerate() {
-        let _ = write!(text, "<span>{}{}</span> ", dot(rank), escape(name));
+fn legend<'a>(names: impl Iterator<Item = &'a str>) -> Markup {
+    html! {
+        p class="legend" {
+            @for (rank, name) in names.enumerate() {
+                span { (dot(rank)) (name) } " "
+            }
+        }
     }
-    text + "</p>"
 }
 
-fn ends_table(standings: &Standings) -> String {
-    let mut text = "<table><tr><th class=\"name\">By</th><th>Games</th><th>Share</th></tr>".to_owned();
-    for (kind, n) in &standings.ends {
-        let share = 100.0 * *n as f64 / standings.finished.max(1) as f64;
-        let _ = write!(text, "<tr><td class=\"name\">{kind}</td><td>{n}</td><td>{share:.1} %</td></tr>");
+fn ends_table(standings: &Standings) -> Markup {
+    html! {
+        table {
+            tr {
+                th class="name" { "By" }
+                th { "Games" }
+                th { "Share" }
+            }
+            @for (kind, n) in &standings.ends {
+                tr {
+                    td class="name" { (kind.to_string()) }
+                    td { (n) }
+                    td { (format!("{:.1} %", 100.0 * *n as f64 / standings.finished.max(1) as f64)) }
+                }
+            }
+        }
     }
-    text + "</table>"
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
