@@ -23,7 +23,6 @@ mod ended;
 mod error;
 pub mod evaluator;
 pub mod fan_out;
-mod image;
 pub mod interchange;
 pub mod internal;
 mod labels;
@@ -36,6 +35,7 @@ mod permutation;
 pub mod predictor;
 mod preset;
 mod schedule;
+mod symmetry;
 pub mod train;
 pub mod validation;
 

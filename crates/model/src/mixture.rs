@@ -8,9 +8,9 @@ pub use traces::MixSettings;
 use crate::{
     deck::Deck,
     ended::random_end,
-    image::{colors_exchanged, random_image},
     loader::Batches,
     pack::{LossSettings, Packed, Packer},
+    symmetry::{colors_exchanged, random_symmetry},
 };
 use mavis_data::{Annotations, RecordError, TraceTable};
 use mavis_stable::seed::scramble;
@@ -41,7 +41,7 @@ pub struct ExampleSettings {
     /// Share of all examples that are about a position that is over: a model that searches without the
     /// rules has to see ends by itself, and annotated positions hardly ever are ends.
     pub ended: f32,
-    /// Share of all examples that show a random image of their position under the symmetries of the game (in chess left and
+    /// Share of all examples that show their position under a random one of the symmetries of the game (in chess left and
     /// right exchanged, where nobody may castle any more).
     pub mirrored: f32,
     /// Share of the chess examples whose colors are exchanged.
@@ -196,7 +196,7 @@ impl Batches for Mixture {
                 annotated = random_end(&*self.sets[set], &mut rng)?.unwrap_or(annotated);
             }
             if self.examples.mirrored > 0.0 && rng.random::<f32>() < self.examples.mirrored {
-                annotated = random_image(annotated, &mut rng);
+                annotated = random_symmetry(annotated, &mut rng);
             }
             if self.examples.flipped > 0.0 && rng.random::<f32>() < self.examples.flipped {
                 annotated = colors_exchanged(annotated);

@@ -1,12 +1,12 @@
-//! Mirror images of annotated positions: the same chances on another board.
+//! Symmetries of annotated positions: the same values on another board.
 
 use mavis_data::AnnotatedPosition;
 use mavis_game::{Game, Mirror, Move, Position};
 use rand::Rng;
 
-/// A random image under the game's symmetries, the position itself included; in chess left and right may be exchanged where
+/// The position under a random one of the game's symmetries, the position itself included; in chess left and right may be exchanged where
 /// nobody may castle any more.
-pub(crate) fn random_image(annotated: AnnotatedPosition, rng: &mut impl Rng) -> AnnotatedPosition {
+pub(crate) fn random_symmetry(annotated: AnnotatedPosition, rng: &mut impl Rng) -> AnnotatedPosition {
     if matches!(annotated.position, Position::Chess(_)) {
         return if rng.random::<bool>() { mirrored(annotated, Mirror::Files) } else { annotated };
     }
@@ -14,9 +14,9 @@ pub(crate) fn random_image(annotated: AnnotatedPosition, rng: &mut impl Rng) -> 
     if symmetry == 0 {
         return annotated;
     }
-    let image = annotated.position.transformed(symmetry);
+    let transformed = annotated.position.transformed(symmetry);
     let position = annotated.position;
-    with_moves(image, annotated.moves, annotated.best, |mv| position.transformed_move(symmetry, mv))
+    with_moves(transformed, annotated.moves, annotated.best, |mv| position.transformed_move(symmetry, mv))
 }
 
 /// A chess position with colors exchanged; one of another game as it is.
@@ -27,8 +27,8 @@ pub(crate) fn colors_exchanged(annotated: AnnotatedPosition) -> AnnotatedPositio
 fn mirrored(annotated: AnnotatedPosition, mirror: Mirror) -> AnnotatedPosition {
     let Position::Chess(chess) = &annotated.position else { return annotated };
     match chess.mirrored(mirror) {
-        Some(image) => {
-            with_moves(Position::Chess(image), annotated.moves, annotated.best, |mv| mirror.of_move(mv))
+        Some(transformed) => {
+            with_moves(Position::Chess(transformed), annotated.moves, annotated.best, |mv| mirror.of_move(mv))
         }
         None => annotated,
     }
@@ -38,12 +38,12 @@ fn with_moves(
     position: Position,
     mut moves: Vec<(Move, f32)>,
     best: Option<Move>,
-    image: impl Fn(Move) -> Move,
+    to: impl Fn(Move) -> Move,
 ) -> AnnotatedPosition {
     for (mv, _) in &mut moves {
-        *mv = image(*mv);
+        *mv = to(*mv);
     }
-    AnnotatedPosition { position, moves, best: best.map(image) }
+    AnnotatedPosition { position, moves, best: best.map(to) }
 }
 
 #[cfg(test)]
@@ -54,14 +54,14 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     #[test]
-    fn images_keep_each_value_with_its_move() {
+    fn symmetries_keep_each_value_with_its_move() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(8);
         let games = ["chess", "chess960", "connect4", "othello", "hex", "togyz"];
         for rules in games.map(|game| game.parse::<Rules>().unwrap()) {
             for plies in (0..40).step_by(4) {
                 let mut position = Position::start(rules);
                 position.playout(plies, || rng.random());
-                // The value tells which child a move leads to, as far as that is the same in all images.
+                // The value tells which child a move leads to, as far as that is the same under all symmetries.
                 let value = |position: &Position, mv: Move| {
                     let mut child = position.clone();
                     child.play_unchecked(mv);
@@ -70,13 +70,13 @@ mod tests {
                 let moves: Vec<_> =
                     position.legal_moves().into_iter().map(|mv| (mv, value(&position, mv))).collect();
                 let annotated = AnnotatedPosition { best: moves.last().map(|(mv, _)| *mv), position, moves };
-                let image = colors_exchanged(random_image(annotated.clone(), &mut rng));
-                assert_eq!(image.moves.len(), image.position.n_legal_moves());
-                for (mv, known) in &image.moves {
-                    assert!(image.position.is_legal(*mv), "{} in {}", mv.0, image.position);
-                    assert_eq!(value(&image.position, *mv), *known, "{}", image.position);
+                let transformed = colors_exchanged(random_symmetry(annotated.clone(), &mut rng));
+                assert_eq!(transformed.moves.len(), transformed.position.n_legal_moves());
+                for (mv, known) in &transformed.moves {
+                    assert!(transformed.position.is_legal(*mv), "{} in {}", mv.0, transformed.position);
+                    assert_eq!(value(&transformed.position, *mv), *known, "{}", transformed.position);
                 }
-                assert_eq!(image.best, image.moves.last().map(|(mv, _)| *mv));
+                assert_eq!(transformed.best, transformed.moves.last().map(|(mv, _)| *mv));
             }
         }
     }
