@@ -1,7 +1,7 @@
 //! Files: puzzles, weights, tables, logs of leagues, trees.
 
 use crate::assert_reason;
-use mavis_data::wire::{AnnotationRow, GameRow, PositionRow};
+use mavis_data::wire::{AnnotationRow, GameRow, PositionRow, TraceRow};
 use mavis_data::{TableReader, parse_puzzles};
 use mavis_game::{Position, Rules};
 
@@ -45,6 +45,7 @@ pub(crate) fn table(input: &[u8]) {
         read_rows::<PositionRow>(file.path());
         read_rows::<AnnotationRow>(file.path());
         read_rows::<GameRow>(file.path());
+        read_rows::<TraceRow>(file.path());
     });
 }
 
