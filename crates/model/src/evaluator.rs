@@ -24,7 +24,7 @@ use queue::{Answer, Queue, place, places};
 use std::{
     num::NonZeroUsize,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -127,7 +127,7 @@ impl Embedded {
             crate::decode::check_vocabulary(decoder.network().config().vocab)?;
             let worker = Worker {
                 answerer: Answerer { decoder },
-                pool: settings.threads.map(pool).transpose()?,
+                pool: settings.threads.or_else(after_fork).map(pool).transpose()?,
                 queue: stub.queue.clone(),
                 counter: settings.counter.clone(),
                 batch: settings.batch.max(1),
@@ -155,6 +155,15 @@ impl Embedded {
 
 pub(crate) fn no_thread(source: std::io::Error) -> ModelError {
     ModelError::File { path: "a thread for the model".to_owned(), source }
+}
+
+/// The threads of a model in a child process: those that all computations share stayed behind in its parent. `None` in a
+/// process that shares them with nobody.
+fn after_fork() -> Option<NonZeroUsize> {
+    static FIRST: OnceLock<u32> = OnceLock::new();
+    let process = std::process::id();
+    let forked = *FIRST.get_or_init(|| process) != process;
+    forked.then(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
 }
 
 /// Threads of their own for the passes of one model.

@@ -5,26 +5,34 @@ use mavis_eval::{EvalError, Evaluator, Request};
 use mavis_game::FromRules;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
+    sync::{Arc, Mutex, PoisonError, Weak},
 };
 use tokio::runtime::Runtime;
 
 /// The runtime of all players. Searches run on the threads that wait for them; its own threads carry batches and
-/// timers.
+/// timers. Threads do not survive `fork`, so a child process gets a runtime of its own.
 ///
 /// # Errors
 /// When the system gives it no threads.
 pub fn runtime() -> Result<&'static Runtime, String> {
-    static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
-    let build = || {
-        tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .thread_name("mavis-players")
-            .enable_all()
-            .build()
-            .map_err(|error| format!("no runtime for searches: {error}"))
-    };
-    RUNTIME.get_or_init(build).as_ref().map_err(Clone::clone)
+    static RUNTIME: Mutex<Option<(u32, &'static Runtime)>> = Mutex::new(None);
+    let process = std::process::id();
+    let mut current = RUNTIME.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((owner, runtime)) = *current
+        && owner == process
+    {
+        return Ok(runtime);
+    }
+    let built = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("mavis-players")
+        .enable_all()
+        .build()
+        .map_err(|error| format!("no runtime for searches: {error}"))?;
+    // It lives as long as the process, as a static would.
+    let runtime: &'static Runtime = Box::leak(Box::new(built));
+    *current = Some((process, runtime));
+    Ok(runtime)
 }
 
 /// Asks an evaluator for the start of a game, so that one that fails does so before anything depends on it.
