@@ -1,0 +1,274 @@
+//! A Python callable as an evaluator: a list of positions in, values of their legal moves out.
+
+use crate::{bad_input, own::PythonGame};
+use mavis_eval::{
+    EvalError, Evaluation, Evaluator, MoveValue, OneReply, Replies, Reply, Request, Value, Verdict,
+};
+use mavis_game::Move;
+use mavis_search::Cancel;
+use mavis_value::{Distribution, Mistake, N_BUCKETS};
+use pyo3::{
+    buffer::PyBuffer,
+    exceptions::PyTypeError,
+    prelude::*,
+    types::{PyDict, PyList},
+};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Where the calls of one search report: the first exception ends the search and comes out of it as itself.
+#[derive(Clone, Default)]
+pub(crate) struct Calls(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    failure: Option<PyErr>,
+    cancel: Cancel,
+}
+
+impl Calls {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a search that `cancel` ends.
+    pub(crate) fn begin(&self, cancel: &Cancel) {
+        *self.lock() = State { failure: None, cancel: cancel.clone() };
+    }
+
+    /// The exception of the calls since, if there was one.
+    pub(crate) fn failure(&self) -> Option<PyErr> {
+        self.lock().failure.take()
+    }
+
+    fn fail(&self, error: PyErr) {
+        let mut state = self.lock();
+        state.failure.get_or_insert(error);
+        state.cancel.cancel();
+    }
+}
+
+/// A callable behind the trait of all evaluators.
+pub(crate) struct PyEvaluator {
+    callable: Arc<Py<PyAny>>,
+    calls: Calls,
+    /// Whether calls run on threads of their own, so that the search goes on and may give them up; otherwise on its own.
+    threaded: bool,
+}
+
+impl PyEvaluator {
+    pub(crate) fn new(callable: Py<PyAny>, calls: Calls, threaded: bool) -> Self {
+        Self { callable: Arc::new(callable), calls, threaded }
+    }
+}
+
+impl<G: PythonGame> Evaluator<G> for PyEvaluator {
+    fn evaluate(&self, requests: Vec<Request<G>>) -> Replies<G> {
+        if !self.threaded {
+            return mavis_eval::ready(answer(&self.callable, &self.calls, &requests));
+        }
+        let (callable, calls) = (self.callable.clone(), self.calls.clone());
+        Box::pin(async move {
+            let n_requests = requests.len();
+            let work = tokio::task::spawn_blocking(move || answer(&callable, &calls, &requests));
+            work.await.unwrap_or_else(|error| {
+                (0..n_requests).map(|_| Err(EvalError::Failed(error.to_string()))).collect()
+            })
+        })
+    }
+
+    fn evaluate_each(&self, requests: Vec<Request<G>>) -> Vec<OneReply<G>> {
+        if requests.is_empty() {
+            return Vec::new();
+        }
+        if !self.threaded {
+            let replies = answer(&self.callable, &self.calls, &requests);
+            return replies
+                .into_iter()
+                .map(|reply| -> OneReply<G> { Box::pin(std::future::ready(reply)) })
+                .collect();
+        }
+        // One call for all of them; each reply is handed on by itself.
+        let (senders, receivers): (Vec<_>, Vec<_>) =
+            requests.iter().map(|_| tokio::sync::oneshot::channel::<Reply<G>>()).unzip();
+        let (callable, calls) = (self.callable.clone(), self.calls.clone());
+        tokio::task::spawn_blocking(move || {
+            for (sender, reply) in senders.into_iter().zip(answer(&callable, &calls, &requests)) {
+                // The search may have ended meanwhile.
+                drop(sender.send(reply));
+            }
+        });
+        let wait = |receiver: tokio::sync::oneshot::Receiver<Reply<G>>| -> OneReply<G> {
+            Box::pin(async move {
+                receiver.await.unwrap_or_else(|_| Err(EvalError::Failed("the call was given up".to_owned())))
+            })
+        };
+        receivers.into_iter().map(wait).collect()
+    }
+
+    fn describe(&self) -> String {
+        Python::attach(|py| {
+            let callable = self.callable.bind(py);
+            let name =
+                callable.getattr("__name__").or_else(|_| callable.get_type().name().map(Bound::into_any));
+            name.map_or_else(|_| "a Python callable".to_owned(), |name| format!("Python {name}"))
+        })
+    }
+}
+
+/// One request as far as the rules answer it.
+enum Known<G> {
+    Reply(Reply<G>),
+    /// The callable is asked for the values of these moves.
+    Asked(Arc<G>, Vec<Move>),
+}
+
+fn answer<G: PythonGame>(callable: &Py<PyAny>, calls: &Calls, requests: &[Request<G>]) -> Vec<Reply<G>> {
+    let known: Vec<Known<G>> = requests.iter().map(by_rules).collect();
+    let asked: Vec<(&Arc<G>, &Vec<Move>)> = known
+        .iter()
+        .filter_map(|known| match known {
+            Known::Asked(state, moves) => Some((state, moves)),
+            Known::Reply(_) => None,
+        })
+        .collect();
+    let values = Python::attach(|py| {
+        if asked.is_empty() {
+            return Ok(Vec::new());
+        }
+        // Signals reach a callable that is Python by themselves; one that is not must not hide them.
+        py.check_signals()?;
+        let positions = asked.iter().map(|(state, _)| G::object(state, py));
+        let positions = PyList::new(py, positions.collect::<PyResult<Vec<_>>>()?)?;
+        read(&callable.bind(py).call1((positions,))?, &asked)
+    });
+    let mut values = match values {
+        Ok(values) => values.into_iter(),
+        Err(error) => {
+            let reason = EvalError::Failed(error.to_string());
+            calls.fail(error);
+            return requests.iter().map(|_| Err(reason.clone())).collect();
+        }
+    };
+    let reply = |known| match known {
+        Known::Reply(reply) => reply,
+        Known::Asked(state, moves) => {
+            let values = values.next().unwrap_or_default();
+            let listed = moves.iter().zip(values).map(|(&mv, value)| MoveValue { mv, value });
+            Ok(Evaluation { state, verdict: Verdict::Moves(listed.collect()) })
+        }
+    };
+    known.into_iter().map(reply).collect()
+}
+
+fn by_rules<G: PythonGame>(request: &Request<G>) -> Known<G> {
+    let Some(state) = request.by_rules() else {
+        let reason = "the move cannot be played in the parent state";
+        return Known::Reply(Err(EvalError::hallucination(Mistake::IllegalMove, reason)));
+    };
+    match state.outcome() {
+        Some(outcome) => Known::Reply(Ok(Evaluation { state, verdict: Verdict::Ended(outcome) })),
+        None => {
+            let moves = state.legal_moves().to_vec();
+            Known::Asked(state, moves)
+        }
+    }
+}
+
+const EXPECTED: &str = "an evaluator returns for each position the win probabilities of its legal moves, in their order: \
+    a list of lists or arrays, or one array of all of them";
+
+/// The values of all moves of all positions that were asked about.
+fn read<G: PythonGame>(
+    result: &Bound<'_, PyAny>,
+    asked: &[(&Arc<G>, &Vec<Move>)],
+) -> PyResult<Vec<Vec<Value>>> {
+    if let Some(array) = Array::of(result)? {
+        let total: usize = asked.iter().map(|(_, moves)| moves.len()).sum();
+        let mut values = array.values(total)?.into_iter();
+        return Ok(asked.iter().map(|(_, moves)| values.by_ref().take(moves.len()).collect()).collect());
+    }
+    let n_results = result.len().map_err(|_| PyTypeError::new_err(EXPECTED))?;
+    if n_results != asked.len() {
+        return Err(bad_input(format!("{} positions, {n_results} results; {EXPECTED}", asked.len())));
+    }
+    result.try_iter()?.zip(asked).map(|(item, (state, moves))| read_one(&item?, &***state, moves)).collect()
+}
+
+fn read_one<G: PythonGame>(item: &Bound<'_, PyAny>, state: &G, moves: &[Move]) -> PyResult<Vec<Value>> {
+    if let Ok(list) = item.cast::<PyList>() {
+        let values: Vec<f32> = list.extract()?;
+        return Array { numbers: values, width: 1 }.values(moves.len());
+    }
+    if let Ok(by_move) = item.cast::<PyDict>() {
+        let value = |&mv: &Move| {
+            let text = state.move_text(mv);
+            let value =
+                by_move.get_item(&text)?.ok_or_else(|| bad_input(format!("no value for the move {text}")))?;
+            probability(value.extract()?)
+        };
+        return moves.iter().map(value).collect();
+    }
+    if let Some(array) = Array::of(item)? {
+        return array.values(moves.len());
+    }
+    // Anything that NumPy can read: tuples, tensors on the processor.
+    let numpy = item.py().import("numpy")?;
+    let array = numpy.call_method1("asarray", (item, "float32"))?;
+    Array::of(&array)?.ok_or_else(|| PyTypeError::new_err(EXPECTED))?.values(moves.len())
+}
+
+/// Numbers of an array, one or 64 for each move.
+struct Array {
+    numbers: Vec<f32>,
+    width: usize,
+}
+
+impl Array {
+    /// Reads an object that has a buffer of floats; `None` for any other.
+    fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        let py = object.py();
+        let (numbers, shape) = if let Ok(buffer) = PyBuffer::<f32>::get(object) {
+            (buffer.to_vec(py)?, buffer.shape().to_vec())
+        } else if let Ok(buffer) = PyBuffer::<f64>::get(object) {
+            let numbers = buffer.to_vec(py)?.into_iter().map(|number| number as f32).collect();
+            (numbers, buffer.shape().to_vec())
+        } else {
+            return Ok(None);
+        };
+        match shape[..] {
+            [_] => Ok(Some(Self { numbers, width: 1 })),
+            [_, N_BUCKETS] => Ok(Some(Self { numbers, width: N_BUCKETS })),
+            _ => Err(bad_input(format!(
+                "an array of shape {shape:?}; {EXPECTED}, or with 64 weights for each move"
+            ))),
+        }
+    }
+
+    fn values(self, n_moves: usize) -> PyResult<Vec<Value>> {
+        if self.numbers.len() != n_moves * self.width {
+            let n = self.numbers.len() / self.width;
+            return Err(bad_input(format!("{n_moves} legal moves, {n} values; {EXPECTED}")));
+        }
+        if self.width == 1 {
+            return self.numbers.into_iter().map(probability).collect();
+        }
+        self.numbers.chunks(self.width).map(distribution).collect()
+    }
+}
+
+fn probability(value: f32) -> PyResult<Value> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(Value::certain(value));
+    }
+    Err(bad_input(format!("a win probability is from 0 to 1, not {value}")))
+}
+
+fn distribution(weights: &[f32]) -> PyResult<Value> {
+    let total: f32 = weights.iter().sum();
+    if !(weights.iter().all(|weight| *weight >= 0.0) && total.is_finite() && total > 0.0) {
+        return Err(bad_input("the weights of 64 buckets are from 0 up, and not all 0"));
+    }
+    let mut scaled = [0.0; N_BUCKETS];
+    scaled.iter_mut().zip(weights).for_each(|(scaled, weight)| *scaled = weight / total);
+    Ok(Distribution(scaled).into())
+}
