@@ -14,6 +14,6 @@ mod model;
 pub mod oracles;
 mod players;
 
-pub use model::{model, search_model};
+pub use model::{model, model_bytes, search_model};
 pub use oracles::{OracleMaker, OracleSpecError};
 pub use players::{Surroundings, players};

@@ -23,6 +23,12 @@ pub fn search_model() -> Result<MavModel, String> {
     MavModel::from_bytes("the bundled model that searches", SEARCH).map_err(|error| error.to_string())
 }
 
+/// The size of its file.
+#[must_use]
+pub fn model_bytes() -> u64 {
+    MODEL.len() as u64
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

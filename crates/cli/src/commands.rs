@@ -4,8 +4,10 @@ mod analyze;
 mod bench;
 mod completions;
 mod data;
+mod duel;
 mod eval;
 mod gtp;
+mod help;
 mod lang;
 mod league;
 mod mcp;
@@ -38,6 +40,7 @@ pub(crate) enum Command {
     Mcp(mcp::Mcp),
     Players(players::Players),
     Play(play::Play),
+    Match(duel::Match),
     Solve(solve::Solve),
     Lang(lang::Lang),
     Train(train::Train),
@@ -57,6 +60,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Mpc(mpc::Mpc),
     Completions(completions::Completions),
+    Help(help::Help),
     Manual(completions::Manual),
 }
 
@@ -70,8 +74,10 @@ impl Command {
             Self::Mcp(command) => command.run(),
             Self::Players(command) => command.run(),
             Self::Completions(command) => command.run(),
+            Self::Help(command) => command.run(),
             Self::Manual(command) => command.run(),
             Self::Play(command) => command.run(),
+            Self::Match(command) => command.run(),
             Self::Solve(command) => command.run(),
             Self::Lang(command) => command.run(),
             Self::Train(command) => command.run(),
@@ -90,7 +96,7 @@ impl Command {
 }
 
 /// Writes an answer to stdout, where only answers go.
-fn answer(text: &str) -> anyhow::Result<()> {
+pub(crate) fn answer(text: &str) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
     if !text.ends_with('\n') {
@@ -106,6 +112,11 @@ fn note(text: &str) {
     {
         eprintln!("{text}");
     }
+}
+
+/// Says which file or folder a command wrote.
+fn wrote(path: &std::path::Path) {
+    note(&format!("wrote {}", path.display()));
 }
 
 /// Writes an answer as one line of JSON.

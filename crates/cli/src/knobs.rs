@@ -8,7 +8,7 @@ use mavis_search::{knob::Knob, mcts::Settings};
 /// The player behind a protocol.
 #[derive(Args)]
 pub(crate) struct PlayerFlags {
-    /// The player
+    /// The player line. Options of a search are also flags, such as --sims (mavis help players mav-mcts lists them)
     #[arg(long, default_value = "mav-mcts")]
     player: String,
     /// Makes the player's moves repeat exactly, where its limits do not depend on time
@@ -65,7 +65,8 @@ impl Args for KnobFlags {
             let help =
                 format!("{} ({}; default {})", knob.help.trim_end_matches('.'), knob.range, knob.default);
             let long = knob.name.replace('_', "-");
-            Arg::new(knob.name).long(long).value_name("VALUE").help(help).help_heading(HEADING)
+            // One of them shows the way; `mavis help players` has the whole list.
+            Arg::new(knob.name).long(long).value_name("VALUE").help(help).hide(knob.name != "sims")
         };
         command.args(knobs().map(flag))
     }
@@ -74,5 +75,3 @@ impl Args for KnobFlags {
         Self::augment_args(command)
     }
 }
-
-const HEADING: &str = "Search, as options of the player";

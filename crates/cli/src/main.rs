@@ -4,6 +4,7 @@
 //! its input and acts. Bad input ends with one line on stderr and exit code 2, any other failure with code 1.
 
 mod annotated;
+mod arguments;
 mod commands;
 mod input;
 mod knobs;
@@ -11,23 +12,17 @@ mod positions;
 mod progress;
 mod registry;
 mod stop;
+mod terminal;
 
-use clap::Parser;
+use arguments::Arguments;
 use mavis_bundled as bundled;
 use std::process::ExitCode;
 
-/// Plans in board games with language models.
-///
-/// Without a command it serves the page at a terminal, and lets the model play one game against itself elsewhere.
-#[derive(Parser)]
-#[command(name = "mavis", version, arg_required_else_help = false)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Option<commands::Command>,
-}
-
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::read() {
+        Ok(arguments) => arguments,
+        Err(code) => return code,
+    };
     let result = match arguments.command {
         Some(command) => command.run(),
         None => commands::main_job(),

@@ -9,7 +9,7 @@ pub(crate) fn players() -> Registry {
     let mut registry = mavis_bundled::players(&Surroundings::new(std::env::var_os("PATH"), key));
     registry.add(Kind {
         name: "human",
-        help: "you, at the terminal",
+        help: "you, at the terminal (mavis play)",
         keys: Vec::new(),
         open: false,
         build: Box::new(|_, _| Ok(Box::new(Human))),

@@ -82,10 +82,10 @@ fn the_tools_are_listed_with_what_they_take() {
 #[test]
 fn choices_come_with_their_justification() {
     let mut client = Client::new();
-    // Four in a row in the first column, at the next move.
-    let threat = json!({ "dynamics": "connect4", "moves": ["1", "4", "1", "4", "1", "4"] });
-    let solved = client.call("solve", threat);
-    assert_eq!((&solved["choice"], &solved["value"]), (&json!("1"), &json!(1.0)), "{solved}");
+    // Five places are left, and whoever moves loses.
+    let moves: Vec<String> = "2252576253462244111563365343671351441".chars().map(String::from).collect();
+    let solved = client.call("solve", json!({ "dynamics": "connect4", "moves": moves }));
+    assert_eq!(solved["value"], json!(0.0), "{solved}");
     let back_rank = "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1";
     let best = client.call("best_move", json!({ "dynamics": "chess", "state": back_rank }));
     assert_eq!(best["choice"], "Rd8#", "{best}");

@@ -66,7 +66,6 @@ fn games_by_python_chess(player: &str, n_games: usize) -> serde_json::Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/uci_games.py");
     let arguments = [script.to_str().unwrap(), env!("CARGO_BIN_EXE_mavis"), player, &n_games.to_string()];
     let output = run(mavis_testkit::python_with("chess"), &arguments, Path::new("."));
-    println!("{player}: {output}");
     serde_json::from_str(&output).unwrap()
 }
 

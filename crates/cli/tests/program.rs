@@ -137,3 +137,59 @@ fn analysis_lists_every_move_with_its_value() {
     assert!(value["moves"][0]["visits"].as_u64().is_some_and(|visits| visits > 0), "{json}");
     mavis().check_bad("analyze --game chess --position '7k/5Q2/6K1/8/8/8/8/8 b - - 0 1'", "the game is over");
 }
+
+#[test]
+fn version_help_and_mistakes_of_the_command_line() {
+    let mavis = mavis();
+    let version = mavis.stdout("--version");
+    assert!(version.starts_with("mavis 0.") && version.contains("features: "), "{version}");
+    assert!(mavis.stdout("help players mav-mcts").contains("c_puct"));
+    assert!(mavis.stdout("help players").contains("mav-mcts"));
+    assert_eq!(mavis.stdout("help league run"), mavis.stdout("league run --help"));
+    mavis.check_bad("help plya", "no help on 'plya'");
+    mavis.check_bad("plya", "'players', 'play'");
+    mavis.check_bad("play --agianst mav", "'--against'); see mavis play --help");
+    mavis.check_bad("play --clock soon", "bad time control 'soon'");
+    assert!(mavis.stdout("completions bash").contains("_mavis()"));
+    mavis.run("manual man");
+    assert!(mavis.folder().join("man/mavis-play.1").exists());
+}
+
+#[test]
+fn the_bundled_model_is_meant_where_no_model_is_named() {
+    let mavis = mavis();
+    assert!(mavis.stdout("model info").contains("layers of width"));
+    assert!(mavis.stdout("model ask --game connect4 --moves 4 4").contains("%top_all"));
+    let refused = mavis.output("model export --to gguf --out bundled.gguf");
+    // It reads its input with full attention, which no other program does.
+    assert_eq!(refused.status.code(), Some(2), "{}", String::from_utf8_lossy(&refused.stderr));
+}
+
+#[test]
+fn commands_say_what_they_wrote() {
+    let mavis = mavis();
+    let save = mavis.output("play connect4 --first random --second random --quiet --save game.pgn");
+    assert_eq!(String::from_utf8_lossy(&save.stderr), "wrote game.pgn\n");
+    let made = mavis.output("data ood -n 3 --out positions.parquet");
+    assert!(String::from_utf8_lossy(&made.stderr).ends_with("wrote positions.parquet\n"));
+}
+
+#[test]
+fn a_match_needs_no_file() {
+    let mavis = mavis();
+    let played = mavis.stdout("match mcts:sims=60 random --game connect4 --games 9 --seed 2");
+    let score = played.lines().last().expect("a score");
+    assert!(score.starts_with("mcts:sims=60 against random: +") && score.contains("/10), Elo "), "{score}");
+    assert!(score.contains(", LLR "), "{score}");
+    assert_eq!(played, mavis.stdout("match mcts:sims=60 random --game connect4 --games 9 --seed 2"));
+    let kept = "match random random --game hex:size=3 --games 4 --out kept";
+    mavis.run(kept);
+    assert!(mavis.stdout("league table kept").contains("random (2)"));
+    // The same command continues it: nothing is left to play.
+    assert!(String::from_utf8_lossy(&mavis.output(kept).stderr).contains("4 of 4 games on disk"));
+    let decided =
+        mavis.stdout("match lookahead:1 random --game connect4 --games 2000 --sprt --elo1 100 --json");
+    assert!(decided.contains("\"verdict\":\"elo1 accepted\""), "{decided}");
+    mavis.check_bad("match random mctz --game hex", "did you mean 'mcts'");
+    mavis.check_bad("match random random --elo0 5 --elo1 1", "elo");
+}

@@ -76,7 +76,7 @@ fn a_session_as_a_gui_holds_it() {
     let mut engine = Engine::start("mcts:c=1.2");
     let hello = engine.ask("uci", "uciok");
     for part in
-        ["id name Mavis", "name MultiPV type spin", "name MoveOverhead", "name UCI_Chess960", "name Sims"]
+        ["id name Mavis", "name MultiPV type spin", "name Move Overhead", "name UCI_Chess960", "name Sims"]
     {
         assert!(hello.iter().any(|line| line.contains(part)), "{part} in {hello:?}");
     }
@@ -93,6 +93,14 @@ fn a_session_as_a_gui_holds_it() {
     assert!(heard.iter().any(|line| line.contains("multipv 3")), "{heard:?}");
     let heard = engine.ask("go nodes 100 searchmoves a2a3", "bestmove");
     assert_eq!(heard.last().map(String::as_str), Some("bestmove a2a3"));
+    assert!(!heard.iter().any(|line| line.contains(" wdl ")), "{heard:?}");
+    engine.say("setoption name UCI_ShowWDL value true");
+    engine.say("setoption name Move Overhead value 20");
+    let heard = engine.ask("go nodes 100", "bestmove");
+    let info = heard.iter().find(|line| line.contains(" wdl ")).unwrap();
+    let chances: Vec<u32> =
+        info.split(" wdl ").nth(1).unwrap().split(' ').take(3).flat_map(str::parse).collect();
+    assert_eq!(chances.iter().sum::<u32>(), 1000, "{info}");
     engine.ask("go movetime 30", "bestmove");
     engine.ask("go wtime 1000 btime 1000 winc 10 binc 10 movestogo 1", "bestmove");
     engine.ask("go wtime 9223372036854775807 btime -5 nodes 10", "bestmove");
@@ -239,6 +247,23 @@ const WORDS: &[&str] = &[
     "w",
     "\u{1F600}\u{7}",
 ];
+
+/// `Hash` bounds the tree, as GUIs expect of the option they all set.
+#[test]
+fn hash_bounds_the_memory_of_the_tree() {
+    let mut engine = Engine::start("scripted-mcts:sims=2000000");
+    let hello = engine.ask("uci", "uciok");
+    assert!(hello.iter().any(|line| line.contains("option name Hash type spin")), "{hello:?}");
+    let mut nodes = |hash: u32| -> u64 {
+        engine.say(&format!("setoption name Hash value {hash}"));
+        engine.say("position startpos");
+        let heard = engine.ask("go movetime 60000", "bestmove");
+        let info = heard.iter().rev().find(|line| line.contains(" nodes ")).unwrap();
+        info.split(" nodes ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap()
+    };
+    let (one, two) = (nodes(1), nodes(2));
+    assert!(one < two && two < 1_000_000, "{one} nodes in 1 MiB, {two} in 2 MiB");
+}
 
 #[test]
 fn ten_thousand_random_lines_do_not_stop_it() {

@@ -46,6 +46,33 @@ pub enum Note {
 }
 
 impl PgnGame {
+    /// A game of two named players, with the tags that reading it back needs.
+    #[must_use]
+    pub fn played(start: &Position, moves: &[Move], names: [&str; 2], result: &str) -> Self {
+        let mut game = Self {
+            tags: Vec::new(),
+            start: start.clone(),
+            preface: Vec::new(),
+            moves: moves.iter().map(|&mv| PgnMove { mv, notes: Vec::new() }).collect(),
+            result: result.to_owned(),
+        };
+        game.set_tag("Event", "Mavis");
+        game.set_tag("White", names[0]);
+        game.set_tag("Black", names[1]);
+        game.set_tag("Result", result);
+        let rules = start.rules();
+        match rules {
+            Rules::Chess => {}
+            Rules::Chess960 => game.set_tag("Variant", "Chess960"),
+            other => game.set_tag("Variant", other.to_string()),
+        }
+        if *start != Position::start(rules) || rules == Rules::Chess960 {
+            game.set_tag("SetUp", "1");
+            game.set_tag("FEN", start.to_string());
+        }
+        game
+    }
+
     /// The value of a tag.
     #[must_use]
     pub fn tag(&self, name: &str) -> Option<&str> {

@@ -189,6 +189,8 @@ pub struct Thought {
     pub line: Vec<Move>,
     /// The tree so far, from players that grow one within a single call.
     pub tree: Option<Arc<SavedTree>>,
+    /// The text so far, from players that search in text.
+    pub written: Option<String>,
     /// Anything else worth a line.
     pub note: Option<String>,
 }

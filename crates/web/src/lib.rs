@@ -44,6 +44,7 @@ pub use limits::Limits;
 pub use mcp::run_tools;
 pub use openapi::document as openapi_document;
 pub use policy::Policy;
+pub use presets::{LEVELS, Level, names};
 
 use axum::{
     Router, middleware,

@@ -21,6 +21,7 @@ use rmcp::{
     ServerHandler, ServiceExt as _,
     handler::server::{router::tool::ToolRouter, wrapper::Parameters},
     model::{CallToolResult, ContentBlock, Implementation, ServerCapabilities, ServerConfig},
+    service::ServerInitializeError,
     tool, tool_handler, tool_router,
     transport::stdio,
 };
@@ -42,7 +43,11 @@ pub fn run_tools(settings: Settings) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let served = runtime.block_on(async {
         let tools = Tools { app: crate::share(settings), tool_router: Tools::tool_router() };
-        let service = tools.serve(stdio()).await.map_err(std::io::Error::other)?;
+        let service = match tools.serve(stdio()).await {
+            // A client that closes its end without a word is none.
+            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            other => other.map_err(std::io::Error::other)?,
+        };
         service.waiting().await.map(|_| ()).map_err(std::io::Error::other)
     });
     runtime.shutdown_timeout(GRACE);

@@ -239,6 +239,8 @@ pub struct TreeView {
     pub value: Option<f32>,
     /// The most visited part, the root first.
     pub tree: Vec<TreeMove>,
+    /// The text so far, of a player that searches in text.
+    pub text: Option<String>,
     /// Whether the search has ended.
     pub done: bool,
 }

@@ -4,7 +4,7 @@ mod game;
 mod refereed;
 mod written;
 
-use super::{answer, answer_json, note, tree};
+use super::{answer, answer_json, note, tree, wrote};
 use crate::{
     input::{BadInput, OrBadInput, Place, move_time},
     knobs::KnobFlags,
@@ -40,7 +40,7 @@ pub(crate) struct Analyze {
     /// A file of games, compressed or not (- for stdin); they come out on stdout with evaluations
     #[arg(long, value_name = "FILE", conflicts_with_all = ["game", "position", "moves"])]
     pgn: Option<PathBuf>,
-    /// The player
+    /// The player line. Options of a search are also flags, such as --sims (mavis help players mav-mcts lists them)
     #[arg(long, default_value = "mav-mcts")]
     player: String,
     /// Makes the analysis repeat exactly
@@ -156,6 +156,7 @@ impl Analyze {
                 }
             };
             std::fs::write(path, json).with_context(|| format!("cannot write {}", path.display()))?;
+            wrote(path);
         }
         if self.json { answer_json(&shown) } else { answer(&(shown.table() + &written)) }
     }

@@ -1,7 +1,7 @@
 //! `mavis completions` and `mavis manual`: what shells and `man` want to know.
 
 use super::answer;
-use crate::Arguments;
+use crate::arguments::Arguments;
 use clap::{Args, CommandFactory as _};
 use std::path::PathBuf;
 

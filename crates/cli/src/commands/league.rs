@@ -4,7 +4,9 @@ mod run;
 mod show;
 mod watch;
 
-pub(super) use run::play;
+pub(super) use run::{play, play_watched};
+pub(super) use show::stands;
+pub(super) use watch::{Duel, Watch};
 
 use crate::input::BadInput;
 use clap::Subcommand;

@@ -2,7 +2,8 @@
 
 mod ask;
 
-use super::{answer, answer_json};
+use super::{answer, answer_json, wrote};
+use crate::bundled;
 use crate::input::{BadInput, OrBadInput, one_line};
 use clap::{Args, Subcommand};
 use mavis_model::{
@@ -48,13 +49,21 @@ pub(crate) fn read_model(path: &Path) -> Result<MavModel, BadInput> {
     MavModel::load(path).map_err(|error| BadInput::new(one_line(&error.into())))
 }
 
+/// A model's file, or the bundled model where none is named.
+fn read_or_bundled(path: Option<&Path>) -> anyhow::Result<MavModel> {
+    match path {
+        Some(path) => Ok(read_model(path)?),
+        None => bundled::model().map_err(anyhow::Error::msg),
+    }
+}
+
 /// Says what a model is.
 ///
 /// Example: mavis model info runs/first/model.safetensors
 #[derive(Args)]
 struct Info {
-    /// The model's file
-    model: PathBuf,
+    /// The model's file; the bundled model if absent
+    model: Option<PathBuf>,
     /// One JSON object
     #[arg(long)]
     json: bool,
@@ -103,10 +112,12 @@ impl fmt::Display for Size {
 
 impl Info {
     fn run(self) -> anyhow::Result<()> {
-        if let Ok(predictor) = PredictorModel::load(&self.model) {
+        if let Some(path) = &self.model
+            && let Ok(predictor) = PredictorModel::load(path)
+        {
             return self.predictor(&predictor);
         }
-        let model = read_model(&self.model)?;
+        let model = read_or_bundled(self.model.as_deref())?;
         let config = &model.config;
         let facts = Facts {
             size: self.size(config, model.step)?,
@@ -160,7 +171,10 @@ impl Info {
             heads: config.n_heads,
             feed_forward: config.d_ff,
             steps,
-            bytes: std::fs::metadata(&self.model)?.len(),
+            bytes: match &self.model {
+                Some(path) => std::fs::metadata(path)?.len(),
+                None => bundled::model_bytes(),
+            },
         })
     }
 }
@@ -170,8 +184,8 @@ impl Info {
 /// Example: mavis model export model.safetensors --to gguf --out model.gguf
 #[derive(Args)]
 struct Export {
-    /// The model's file
-    model: PathBuf,
+    /// The model's file; the bundled model if absent
+    model: Option<PathBuf>,
     /// hf or gguf
     #[arg(long)]
     to: String,
@@ -189,7 +203,7 @@ impl Export {
         if !["hf", "gguf"].contains(&self.to.as_str()) {
             return Err(BadInput::new(format!("unknown format '{}' (known: hf gguf)", self.to)).into());
         }
-        let model = read_model(&self.model)?;
+        let model = read_or_bundled(self.model.as_deref())?;
         let done = match self.to.as_str() {
             "hf" => export_hf(&model, &self.out, numbers),
             _ => export_gguf(&model, &self.out, numbers),
@@ -197,7 +211,11 @@ impl Export {
         use mavis_model::interchange::InterchangeError as Error;
         match done {
             Err(error @ (Error::FullInput | Error::Numbers { .. })) => Err(BadInput::new(error).into()),
-            other => Ok(other?),
+            other => {
+                other?;
+                wrote(&self.out);
+                Ok(())
+            }
         }
     }
 }
@@ -223,6 +241,8 @@ impl Import {
             return Err(BadInput::new(format!("unknown format '{}' (known: hf)", self.from)).into());
         }
         let model = import_hf(&self.folder).or_bad_input()?;
-        Ok(model.save(&self.out)?)
+        model.save(&self.out)?;
+        wrote(&self.out);
+        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 mod config;
 mod table;
 
-use super::{answer, answer_json, league};
+use super::{answer, answer_json, league, wrote};
 use crate::{input::BadInput, stop};
 use clap::{Args, Subcommand};
 use config::TableConfig;
@@ -63,6 +63,7 @@ impl Table {
         let matches = config.matches()?;
         if !self.show {
             self.play(&matches)?;
+            wrote(&self.out);
         }
         let mut cells = Cells::new(config.title());
         for one in &matches {

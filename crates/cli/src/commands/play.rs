@@ -1,42 +1,42 @@
-//! `mavis play`: one game between two players; also what `mavis` alone does without a terminal.
+//! `mavis play`: one game, with a person at the terminal or between two players; also what `mavis` alone does without a
+//! terminal.
 
-use super::{answer, answer_json, serve::Serve};
+mod seats;
+
+use super::{answer, answer_json, serve::Serve, wrote};
 use crate::{
-    input::{BadInput, OrBadInput, Place, move_time},
-    registry,
+    input::{BadInput, OrBadInput, move_time},
+    registry, stop,
+    terminal::{Continued, SavedGame, Seat, Style, TerminalGame},
 };
 use clap::Args;
-use mavis_game::{Chess, Game, Position, Rules};
-use mavis_play::{GameRecord, MoveRecord, PlayerSpec, Referee, TimeControl, referee::Observer};
-use rand::{Rng as _, SeedableRng as _};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use mavis_game::{Game as _, Move, Position};
+use mavis_play::{
+    GameRecord, Limit, MoveRecord, Player, PlayerSpec, Referee, TimeControl, referee::Observer,
+};
+use seats::{HUMAN, Seats};
 use serde::Serialize;
-use std::io::IsTerminal;
+use std::{io::IsTerminal, path::PathBuf};
 
-/// Plays one game between two players.
+/// Plays a game: you against a player, or two players against each other.
 ///
-/// Example: mavis play --game connect4 --first human --second mcts:sims=50000
+/// Examples: mavis play hex; mavis play chess --against casual --side black;
+/// mavis play othello --first mav --second mcts:sims=5000
 #[derive(Args)]
-#[command(after_long_help = registry::help())]
+#[command(after_long_help = seats::levels_help())]
 pub(crate) struct Play {
     #[command(flatten)]
-    place: Place,
-    /// The player who moves first from the start position (White in chess)
-    #[arg(long)]
-    first: String,
-    /// The other player
-    #[arg(long)]
-    second: String,
+    seats: Seats,
     /// Makes the game repeat exactly; draws the start position of Chess960
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Clock of each player: seconds, or seconds+increment
     #[arg(long)]
     clock: Option<TimeControl>,
-    /// Seconds a move for both players
+    /// Seconds per move of the players
     #[arg(long)]
     movetime: Option<f64>,
-    /// Ends the game as a draw after so many plies
+    /// Ends the game as a draw after this many plies
     #[arg(long)]
     max_plies: Option<u32>,
     /// Plays on where a draw could be claimed (threefold repetition, fifty moves)
@@ -45,55 +45,110 @@ pub(crate) struct Play {
     /// Only the moves and the result, no boards
     #[arg(long)]
     quiet: bool,
-    /// The whole game as one JSON object
+    /// The whole game as one JSON object; for games between two players
     #[arg(long)]
     json: bool,
+    /// Continues a game that was left: its file, or the latest one
+    #[arg(long = "continue", value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["name", "game", "position"])]
+    continued: Option<Option<PathBuf>>,
+    /// Where the game is saved as PGN (default: a new file in ~/.local/share/mavis/games when you play, none otherwise)
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
 }
 
 impl Play {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let start = self.start()?;
+        if let Some(path) = &self.continued {
+            let game = Continued::open(path.clone())?;
+            let names = self.seats.names_or(game.names);
+            return self.run_game(game.start, game.moves, names, Some(game.path));
+        }
+        let start = self.seats.start(self.seed)?;
+        let names = self.seats.names(start.rules())?;
+        self.run_game(start, Vec::new(), names, None)
+    }
+
+    fn run_game(
+        self,
+        start: Position,
+        moves: Vec<Move>,
+        names: [String; 2],
+        path: Option<PathBuf>,
+    ) -> anyhow::Result<()> {
         let registry = registry::players();
-        let build = |text: &str, seed| -> Result<_, BadInput> {
+        let limit = Limit { time: move_time(self.movetime)?, ..Limit::default() };
+        let build = |text: &str, seed| -> Result<Box<dyn Player>, BadInput> {
             let spec: PlayerSpec = text.parse().or_bad_input()?;
             let mut player = registry.build(&spec, seed).or_bad_input()?;
             player.ready_for(start.rules()).or_bad_input()?;
             Ok(player)
         };
         // Two players of one kind must not mirror each other, so their seeds differ.
-        let mut first = build(&self.first, self.seed.wrapping_mul(2))?;
-        let mut second = build(&self.second, self.seed.wrapping_mul(2).wrapping_add(1))?;
-        let mut referee = Referee {
+        let seeds = [self.seed.wrapping_mul(2), self.seed.wrapping_mul(2).wrapping_add(1)];
+        let [first, second] = [(&names[0], seeds[0]), (&names[1], seeds[1])].map(|(name, seed)| {
+            Ok::<_, BadInput>(if name == HUMAN { Seat::Person } else { Seat::Player(build(name, seed)?) })
+        });
+        let seats = match [first?, second?] {
+            [Seat::Player(first), Seat::Player(second)] if path.is_none() => {
+                return self.between_players(&start, [first, second], limit, &names);
+            }
+            [Seat::Player(_), Seat::Player(_)] => {
+                return Err(BadInput::new("--continue needs a person on one side").into());
+            }
+            seats => seats,
+        };
+        if self.json {
+            return Err(BadInput::new("--json is for games between two players").into());
+        }
+        let saved = SavedGame::new(self.save.or(path), &start, names)?;
+        TerminalGame {
+            start,
+            moves,
+            seats,
+            limit,
+            clock: self.clock,
+            claim_draws: !self.no_claims,
+            max_plies: self.max_plies,
+            saved,
+            registry,
+            style: Style::of_terminal(),
+            quiet: self.quiet,
+            cancel: stop::cancel("the game, which can be continued"),
+        }
+        .run()
+    }
+
+    fn between_players(
+        self,
+        start: &Position,
+        [mut first, mut second]: [Box<dyn Player>; 2],
+        limit: Limit,
+        names: &[String; 2],
+    ) -> anyhow::Result<()> {
+        let referee = Referee {
+            limits: [limit.clone(), limit],
             time_control: self.clock,
             claim_draws: !self.no_claims,
             max_plies: self.max_plies,
             ..Referee::default()
         };
-        let time = move_time(self.movetime)?;
-        referee.limits.iter_mut().for_each(|limit| limit.time = time);
         let mut watch = Watch { boards: !self.quiet && !self.json, json: self.json, failed: None };
         if watch.boards {
             answer(&start.drawing())?;
         }
-        let record = referee.play_observed(&start, [&mut *first, &mut *second], &mut watch);
+        let record = referee.play_observed(start, [&mut *first, &mut *second], &mut watch);
         if let Some(error) = watch.failed {
             return Err(error);
         }
+        if let Some(path) = self.save {
+            let moves: Vec<Move> = record.moves.iter().map(|made| made.mv).collect();
+            let result = record.verdict.as_ref().map_or("*", |verdict| verdict.outcome.as_str());
+            let saved = SavedGame::new(Some(path), start, names.clone())?;
+            saved.write(start, &moves, result)?;
+            wrote(&saved.path);
+        }
         let names = [first.name(), second.name()];
         if self.json { answer_json(&Played::new(&record, names)) } else { print_result(&record, &names) }
-    }
-}
-
-impl Play {
-    /// The position given; without one the start, which the seed draws in Chess960.
-    fn start(&self) -> Result<Position, BadInput> {
-        let array = || Xoshiro256PlusPlus::seed_from_u64(self.seed).random_range(0..960);
-        match (self.place.rules()?, &self.place.position) {
-            (Rules::Chess960, None) => {
-                Chess::start960(array()).map(Position::Chess).ok_or_else(|| BadInput::new("no such array"))
-            }
-            _ => self.place.position(),
-        }
     }
 }
 
@@ -177,9 +232,7 @@ pub(crate) fn main_job() -> anyhow::Result<()> {
         return Serve::usual().run();
     }
     Play {
-        place: Place { game: "chess".to_owned(), position: None },
-        first: "mav".to_owned(),
-        second: "mav".to_owned(),
+        seats: Seats::between("chess", "mav", "mav"),
         seed: 0,
         clock: None,
         movetime: None,
@@ -187,6 +240,8 @@ pub(crate) fn main_job() -> anyhow::Result<()> {
         no_claims: false,
         quiet: false,
         json: false,
+        continued: None,
+        save: None,
     }
     .run()
 }

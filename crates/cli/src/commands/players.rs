@@ -14,6 +14,11 @@ pub(crate) struct Players {
 }
 
 impl Players {
+    /// The list, or one of them.
+    pub(super) fn named(name: Option<&str>) -> Self {
+        Self { name: name.map(str::to_owned) }
+    }
+
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let Some(name) = self.name else { return answer(&registry::help()) };
         let registry = registry::players();

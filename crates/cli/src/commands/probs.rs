@@ -1,6 +1,6 @@
 //! `mavis probs`: small nets that learn a game from nothing.
 
-use super::{answer, answer_json, note, train::lay_over};
+use super::{answer, answer_json, note, train::lay_over, wrote};
 use crate::{
     input::{BadInput, OrBadInput},
     stop,
@@ -200,6 +200,7 @@ impl ProbsPlot {
         let svg = elo_curve(&runs, axis)?;
         std::fs::write(&self.out, svg)
             .map_err(|error| BadInput::new(format!("cannot write {}: {error}", self.out.display())))?;
+        wrote(&self.out);
         Ok(())
     }
 }

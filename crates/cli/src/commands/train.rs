@@ -5,7 +5,7 @@ mod plot;
 mod predictor;
 mod run;
 
-use super::note;
+use super::{note, wrote};
 use crate::{
     annotated,
     input::{BadInput, OrBadInput, one_line},
@@ -74,6 +74,7 @@ impl TrainMav {
         let (optimizer, tokens) = (settings.run.optimizer.clone(), settings.batch.tokens);
         let mut trainer = settings.run.device.trainer(network, optimizer, state, tokens)?;
         train(&mut *trainer, &material, &settings, &mut keeper)?;
+        wrote(&self.run.out);
         Ok(())
     }
 }

@@ -14,6 +14,7 @@ use mavis_game::{Game as _, Move, Position, Rules};
 use mavis_lang::{
     Step, Top,
     trace::{Shape, TraceProgress, most_moves, trace_len, usual_moves},
+    vocabulary,
 };
 use mavis_model::{
     decode::TraceSettings,
@@ -209,6 +210,8 @@ impl InternalPlayer {
             passes: Some(n_passes),
             line,
             tree: Some(Arc::new(saved_tree(progress, position, &self.name))),
+            // Tokens of padding have no text; the tree does without.
+            written: vocabulary().decode(progress.tokens()).ok(),
             ..Thought::default()
         }
     }

@@ -2,7 +2,9 @@
 import * as api from './api.js';
 import * as clock from './clock.js';
 import * as dialogs from './dialogs.js';
+import * as endings from './endings.js';
 import { $, h, percent, toast } from './dom.js';
+import { marks } from './hints.js';
 import { gameInfo, playerPicker, playerTitle, setInfo } from './players.js';
 import { link, place, readAddress, restore, save, state, update } from './store.js';
 import * as compare from './panels/compare.js';
@@ -20,7 +22,7 @@ let analysis = null, thinkFault = null, thinkBusy = false;
 let hovered = null, thinking = null; // a hovered move; the side whose player thinks
 let graph = [], playing = null;
 const views = new Map(), analyses = new Map();
-const stops = { think: null, choose: null, search: null, compare: null, write: null, graph: null };
+const stops = { draw: null, think: null, choose: null, search: null, compare: null, write: null, graph: null };
 const growing = { view: null, running: false, fault: null, line: 'mav-mcts:sims=300,batch=16', sims: 400 };
 const comparing = { lines: ['mav', 'mcts:sims=300'], results: [null, null], faults: [null, null], key: null };
 const writing = { text: '', running: false, fault: null, key: null };
@@ -74,6 +76,8 @@ function draw() {
   $('back').disabled = $('to-start').disabled = state.cursor === 0;
   $('forward').disabled = $('to-end').disabled = state.cursor === state.moves.length;
   $('undo').disabled = state.moves.length === 0;
+  $('resign').disabled = isOver() || !endings.canResign(state, sideIndex(view.side));
+  $('draw').disabled = isOver() || !endings.canDraw(state, sideIndex(view.side));
 }
 
 const legalMoves = () => new Map(view.legal.map(move => [move.text, move]));
@@ -96,33 +100,7 @@ async function drawBoard() {
   board.set({ view, last, legal: legalMoves(), movable: movable(), flipped: state.flipped, hints: hints() });
 }
 
-/** Moves to mark on the board: the hovered one, or the best few. */
-function hints() {
-  const marked = new Map();
-  const source = growing.view && state.tab === 'tree' ? treeHints() : analysisHints();
-  if (!view || isOver()) return marked;
-  const chess = boardKind === 'chess';
-  if (hovered) {
-    const row = source.find(entry => entry.text === hovered);
-    marked.set(hovered, { weight: 1, label: chess ? undefined : percent(row?.value), brush: 'best' });
-    return marked;
-  }
-  if (!state.arrows) return marked;
-  const best = source[0]?.value ?? 0;
-  source.slice(0, chess ? 4 : 8).forEach((entry, index) => {
-    const weight = entry.share ?? Math.max(0, 1 - (best - entry.value) * 5);
-    if (index > 0 && weight < 0.12) return;
-    marked.set(entry.text, { weight, label: chess ? undefined : percent(entry.value), brush: index === 0 ? 'best' : 'mavis' });
-  });
-  return marked;
-}
-
-const analysisHints = () => (analysis?.moves ?? []).filter(row => row.value !== null).toSorted((a, b) => (b.text === analysis.choice.best.text) - (a.text === analysis.choice.best.text) || b.value - a.value);
-
-function treeHints() {
-  const most = Math.max(1, ...growing.view.tree.map(move => move.visits));
-  return growing.view.tree.filter(move => move.visits > 0).map(move => ({ text: move.text, value: move.value, share: move.visits / most })).toSorted((a, b) => b.share - a.share);
-}
+const hints = () => (view && !isOver() ? marks({ tree: state.tab === 'tree' ? growing.view : null, analysis, hovered, arrows: state.arrows, chess: boardKind === 'chess' }) : new Map());
 
 function drawSeats() {
   const sides = gameInfo(state.game).sides, bottom = state.flipped ? 1 : 0;
@@ -173,7 +151,7 @@ function drawPanels() {
 
 function drawStatus() {
   const names = gameInfo(state.game).sides;
-  $('status').textContent = isOver() ? `Game over: ${view.result ?? state.ending.result}` : thinking !== null ? `${names[thinking]} thinks` : `${names[sideIndex(view.side)]} to move${view.claimable ? ' · a draw can be claimed' : ''}`;
+  $('status').textContent = isOver() ? `Game over: ${view.result ?? `${state.ending.result} (${state.ending.reason})`}` : thinking !== null ? `${names[thinking]} thinks` : `${names[sideIndex(view.side)]} to move${view.claimable ? ' · a draw can be claimed' : ''}`;
 }
 
 const analysisKey = (n = state.cursor) => `${state.thinker} ${key(n)}`;
@@ -351,6 +329,26 @@ function undo() {
   refresh();
 }
 
+/** Ends the game by something other than the rules. */
+function finish(ending) {
+  cancel('choose');
+  playing = null;
+  thinking = null;
+  clock.stop();
+  update({ ending, cursor: state.moves.length });
+  refresh();
+}
+
+async function offerDraw() {
+  try {
+    const ending = await endings.draw(state, whole, place(state.moves.length), restart('draw'));
+    if (ending) finish(ending);
+    else toast('The opponent sees an advantage and plays on.');
+  } catch (error) {
+    if (!aborted(error)) toast(error.message);
+  }
+}
+
 function setPlayer(index, player) {
   const players = [...state.players];
   players[index] = player;
@@ -442,7 +440,7 @@ function theme() {
 
 const actions = {
   'to-start': () => go(0), back: () => go(state.cursor - 1), forward: () => go(state.cursor + 1), 'to-end': () => go(state.moves.length),
-  undo, flip: () => { update({ flipped: !state.flipped }); draw(); },
+  undo, resign: () => finish(endings.resignation(state, sideIndex(whole.side))), draw: offerDraw, flip: () => { update({ flipped: !state.flipped }); draw(); },
   'new-game': () => dialogs.newGame(state, load), setup: () => dialogs.setUp(state, view.position, loaded => load({ ...loaded, start: loaded.start ?? null, players: [null, null] })),
   share, download, theme, help: dialogs.help,
 };

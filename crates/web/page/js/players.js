@@ -19,7 +19,7 @@ const CUSTOM = '\u0000custom';
  * `trees` leaves only players that grow one.
  */
 export function playerPicker({ game, value, person = false, trees = false, label, onPick }) {
-  const presets = gameInfo(game).presets.filter(preset => !trees || preset.player.includes('mav-mcts'));
+  const presets = gameInfo(game).presets.filter(preset => !trees || /^mav-(mcts|is)/.test(preset.player));
   const known = (person && value === null) || presets.some(preset => preset.player === value);
   const option = (key, text, title) => h('option', { value: key, title, selected: key === (value === null ? 'person' : known ? value : CUSTOM) }, text);
   const input = h('input', {

@@ -7,7 +7,7 @@ use crate::{
     wire::{ExportRequest, ExportView, Fault, ImportRequest, Place, PositionView},
 };
 use axum::Json;
-use mavis_data::pgn::{PgnGame, PgnMove, PgnReader};
+use mavis_data::pgn::{PgnGame, PgnReader};
 use mavis_game::{Game as _, Position, Rules};
 
 /// A position and its legal moves.
@@ -103,7 +103,6 @@ fn words(text: &str, digits: bool) -> Vec<String> {
     responses((status = 200, body = ExportView), (status = 400, body = Fault)))]
 pub(crate) async fn export(Body(request): Body<ExportRequest>) -> Result<Json<ExportView>, ApiError> {
     let game = Game::read(&request.place)?;
-    let rules = game.start.rules();
     let result = match (game.position.outcome(), request.result.as_deref()) {
         (Some(outcome), _) => outcome.as_str(),
         (None, Some(given)) => ["1-0", "0-1", "1/2-1/2", "*"]
@@ -112,28 +111,9 @@ pub(crate) async fn export(Body(request): Body<ExportRequest>) -> Result<Json<Ex
             .ok_or_else(|| ApiError::bad(format!("result '{given}' is not 1-0, 0-1, 1/2-1/2 or *")))?,
         (None, None) => "*",
     };
-    let moves = game.moves.iter().map(|&mv| PgnMove { mv, notes: Vec::new() }).collect();
-    let mut pgn = PgnGame {
-        tags: Vec::new(),
-        start: game.start.clone(),
-        preface: Vec::new(),
-        moves,
-        result: result.to_owned(),
-    };
-    let [first, second] = request.players.unwrap_or_else(|| ["?".to_owned(), "?".to_owned()]);
-    pgn.set_tag("Event", "Mavis");
-    pgn.set_tag("White", one_line(&first));
-    pgn.set_tag("Black", one_line(&second));
-    pgn.set_tag("Result", result);
-    match rules {
-        Rules::Chess => {}
-        Rules::Chess960 => pgn.set_tag("Variant", "Chess960"),
-        other => pgn.set_tag("Variant", other.to_string()),
-    }
-    if game.start != Position::start(rules) || rules == Rules::Chess960 {
-        pgn.set_tag("SetUp", "1");
-        pgn.set_tag("FEN", game.start.to_string());
-    }
+    let [first, second] =
+        request.players.unwrap_or_else(|| ["?".to_owned(), "?".to_owned()]).map(|name| one_line(&name));
+    let pgn = PgnGame::played(&game.start, &game.moves, [&first, &second], result);
     Ok(Json(ExportView { pgn: pgn.to_string() }))
 }
 

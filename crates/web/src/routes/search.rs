@@ -207,6 +207,7 @@ fn tree_view(saved: &SavedTree, position: &Position, best: Option<Move>, thought
         best: best.map(|mv| move_text(position, mv)),
         value: thought.value.filter(|value| value.is_finite()),
         tree: replies(saved, 0, Some(position), &shown).0,
+        text: thought.written.clone(),
         done: false,
     }
 }

@@ -54,6 +54,23 @@ async fn a_tree_grows_and_ends() {
     assert!(last["tree"][0]["replies"].as_array().unwrap().len() > 1);
 }
 
+/// Internal search is one call; its tree and its text come while the model writes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_in_text_is_seen_while_it_is_written() {
+    let server = Server::new();
+    let body = json!({ "place": { "game": "connect4", "moves": ["4"] }, "player": "mav-is" });
+    let (status, text) = server.send(post("/api/search", &body.to_string())).await;
+    assert!(status.is_success());
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    let views: Vec<Value> = data.map(|data| serde_json::from_str(data).unwrap()).collect();
+    let last = views.last().unwrap();
+    assert!(last["done"] == true && last["best"]["text"].is_string(), "{last}");
+    let written = last["text"].as_str().unwrap();
+    assert!(written.starts_with("Minimax breadth=3") && written.contains("<mav game=connect4>"), "{written}");
+    let lengths: Vec<usize> = views.iter().map(|view| view["text"].as_str().unwrap().len()).collect();
+    assert!(lengths.is_sorted(), "{lengths:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tree_that_is_written_is_sent_while_it_is() {
     let server = Server::new();

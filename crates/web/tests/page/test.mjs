@@ -164,6 +164,10 @@ const steps = {
     assert.ok(seen.length >= 3, `it was seen growing: ${seen}`);
     assert.ok((await page.locator('.tree-row').count()) > 8);
     await shot(page, 'tree-desktop');
+    await page.selectOption('#panel-tree .player-pick select', 'mav-is');
+    await page.click('#search-button');
+    await page.waitForFunction(() => document.getElementById('trace-text')?.textContent.includes('Minimax') && !document.getElementById('tree-facts').textContent.endsWith('…'), null, { timeout: 60000 });
+    await shot(page, 'inner-desktop');
     await page.click('#tab-compare');
     await page.waitForFunction(() => document.querySelectorAll('.compare-row').length > 20 && document.querySelectorAll('.compare-row .b').length > 0);
     await shot(page, 'compare-desktop');
@@ -171,6 +175,47 @@ const steps = {
     await page.click('#write');
     await page.waitForFunction(() => document.getElementById('written').textContent.includes('%top_all') && document.getElementById('write').textContent === 'Let it write', null, { timeout: 60000 });
     await shot(page, 'text-desktop');
+    await page.context().close();
+  },
+  async 'a draw is offered, a game is given up, and both can be taken back'() {
+    const page = await open();
+    await page.click('#games [data-game="chess"]');
+    assert.ok(await page.isDisabled('#resign'), 'nothing was played');
+    await page.selectOption('#seat-top select', 'mav');
+    await clickMove(page, 'chess', 'e2e4', 'first');
+    await idle(page);
+    await page.click('#resign');
+    await page.waitForFunction(() => document.getElementById('status').textContent === 'Game over: 0-1 (resignation)');
+    assert.ok(await page.isDisabled('#resign'));
+    await page.click('#undo');
+    await page.waitForFunction(() => document.getElementById('status').textContent.includes('White to move'));
+    // White is a player; it refuses with a queen more, and accepts with a queen less.
+    for (const [pieces, king, accepted] of [['k7/8/8/8/8/8/6P1/3Q3K', 'a8b8', false], ['3q3k/6p1/8/8/8/8/8/K7', 'h8h7', true]]) {
+      await page.click('#setup');
+      await page.fill('dialog textarea', `${pieces} b - - 0 1`);
+      await page.click('dialog .primary');
+      await page.waitForFunction(text => document.getElementById('board') && JSON.parse(localStorage.getItem('mavis-game-1')).start?.startsWith(text), pieces);
+      await page.selectOption('#seat-bottom select', 'mav');
+      await page.waitForSelector('.value-row');
+      await clickMove(page, 'chess', king, 'first');
+      await idle(page);
+      await page.click('#draw');
+      if (accepted) {
+        await page.waitForFunction(() => document.getElementById('status').textContent.includes('1/2-1/2 (agreement)'));
+      } else {
+        await page.waitForFunction(() => document.getElementById('toasts').textContent.includes('plays on'));
+      }
+    }
+    await page.context().close();
+  },
+  async 'MPC-MC shows the reply it predicts to each move'() {
+    const page = await open(hash({ game: 'connect4', moves: '4 4 3' }));
+    await page.selectOption('#panel-values select', 'mpc:evaluator=mav');
+    await page.waitForSelector('#replies-note', { timeout: 60000 });
+    assert.equal(await page.locator('.value-row .reply').count(), 7);
+    await page.hover('.value-row');
+    await shot(page, 'replies-desktop');
+    await audit(page, 'replies');
     await page.context().close();
   },
   async 'a league is shown, and a click replays a game'() {

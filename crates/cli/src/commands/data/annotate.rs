@@ -1,7 +1,7 @@
 //! `mavis data annotate`.
 
 use super::{job_failure, n_threads, oracle_maker, table_failure};
-use crate::commands::{answer, answer_json};
+use crate::commands::{answer, answer_json, wrote};
 use crate::input::OrBadInput as _;
 use crate::progress::JobProgress;
 use clap::Args;
@@ -57,6 +57,7 @@ impl Annotate {
         let result = mavis_data::annotate(&settings, oracles, |event| progress.watch(&event));
         progress.finish();
         let done = result.map_err(job_failure)?;
+        wrote(&settings.out);
         if self.json {
             let event = if done.n_left == 0 { "done" } else { "stopped" };
             return answer_json(&json!({

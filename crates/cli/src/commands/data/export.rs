@@ -1,7 +1,7 @@
 //! `mavis data export`.
 
 use super::{chain, table_failure};
-use crate::commands::answer;
+use crate::commands::{answer, wrote};
 use crate::input::BadInput;
 use clap::{Args, ValueEnum};
 use mavis_data::bag::BagKind;
@@ -11,6 +11,8 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 /// Writes a table for programs that read something else.
+///
+/// Example: mavis data export annotated --format tsv --out values.tsv
 #[derive(Args)]
 pub(crate) struct Export {
     /// A table of any kind; of annotations for bags
@@ -55,7 +57,10 @@ impl Export {
         }
         .map_err(failure)?;
         match self.out {
-            Some(_) => answer(&format!("{n_rows} records\n")),
+            Some(out) => {
+                wrote(&out);
+                answer(&format!("{n_rows} records\n"))
+            }
             None => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
 //! `mavis data import`.
 
 use super::table_failure;
-use crate::commands::{answer, answer_json};
+use crate::commands::{answer, answer_json, wrote};
 use crate::input::BadInput;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -94,6 +94,7 @@ impl Import {
         }
         let counts = importer.finish().map_err(table_failure)?;
         bar.finish_and_clear();
+        self.out.iter().chain(&self.games).for_each(|path| wrote(path));
         self.report(&counts)
     }
 

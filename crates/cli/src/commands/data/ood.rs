@@ -1,7 +1,7 @@
 //! `mavis data ood`.
 
 use super::table_failure;
-use crate::commands::{answer, answer_json};
+use crate::commands::{answer, answer_json, wrote};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -9,6 +9,7 @@ use std::path::PathBuf;
 /// Makes chess positions that no game leads to: random pieces on random squares, legal to play on.
 ///
 /// Never are both kings in check, and the game is not over.
+/// Example: mavis data ood -n 1000 --out positions.parquet
 #[derive(Args)]
 pub(crate) struct Ood {
     /// Positions to make, all different
@@ -28,6 +29,7 @@ pub(crate) struct Ood {
 impl Ood {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let n_rows = mavis_data::out_of_distribution(&self.out, self.n, self.seed).map_err(table_failure)?;
+        wrote(&self.out);
         if self.json {
             return answer_json(&json!({ "positions": n_rows }));
         }

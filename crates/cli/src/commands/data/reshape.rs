@@ -1,17 +1,18 @@
 //! `mavis data unique`, `sample` and `split`: tables out of tables.
 
 use super::{is_annotated, table_failure};
-use crate::commands::{answer, answer_json};
+use crate::commands::{answer, answer_json, wrote};
 use crate::input::BadInput;
 use clap::Args;
 use mavis_data::wire::{AnnotationRow, PositionRow};
 use mavis_data::{Kept, SplitTo};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Keeps the first row of every position.
 ///
 /// Two positions are the same if the rules of movement see no difference: move counters do not count.
+/// Example: mavis data unique positions.parquet --out unique.parquet
 #[derive(Args)]
 pub(crate) struct Unique {
     /// A table of positions or annotations
@@ -31,11 +32,13 @@ impl Unique {
             true => mavis_data::unique::<AnnotationRow, _>(&self.tables, &self.out),
             false => mavis_data::unique::<PositionRow, _>(&self.tables, &self.out),
         };
-        report(kept.map_err(table_failure)?, self.json)
+        report(kept.map_err(table_failure)?, &self.out, self.json)
     }
 }
 
 /// Keeps rows drawn at random.
+///
+/// Example: mavis data sample positions.parquet -n 1000 --out sample.parquet
 #[derive(Args)]
 pub(crate) struct Sample {
     /// A table of positions or annotations
@@ -61,13 +64,14 @@ impl Sample {
             true => mavis_data::sample::<AnnotationRow, _>(&self.tables, &self.out, self.n, self.seed),
             false => mavis_data::sample::<PositionRow, _>(&self.tables, &self.out, self.n, self.seed),
         };
-        report(kept.map_err(table_failure)?, self.json)
+        report(kept.map_err(table_failure)?, &self.out, self.json)
     }
 }
 
 /// Splits a table by game, with no position on both sides.
 ///
 /// A position that occurs in games of both sides stays in training only.
+/// Example: mavis data split annotated --train train.parquet --valid valid.parquet
 #[derive(Args)]
 pub(crate) struct Split {
     /// A table of positions or annotations
@@ -101,6 +105,8 @@ impl Split {
             false => mavis_data::split::<PositionRow, _>(&self.tables, to),
         }
         .map_err(table_failure)?;
+        wrote(&self.train);
+        wrote(&self.valid);
         if self.json {
             return answer_json(&json!({
                 "train": split.n_train, "valid": split.n_valid, "shared": split.n_shared,
@@ -113,7 +119,8 @@ impl Split {
     }
 }
 
-fn report(kept: Kept, json: bool) -> anyhow::Result<()> {
+fn report(kept: Kept, out: &Path, json: bool) -> anyhow::Result<()> {
+    wrote(out);
     if json {
         return answer_json(&json!({ "rows": kept.n_rows, "kept": kept.n_kept }));
     }

@@ -1,7 +1,7 @@
 //! `mavis data selfplay`.
 
 use super::{job_failure, n_threads, oracle_maker};
-use crate::commands::{answer, answer_json};
+use crate::commands::{answer, answer_json, wrote};
 use crate::input::{BadInput, OrBadInput as _, Place};
 use crate::progress::JobProgress;
 use clap::Args;
@@ -76,6 +76,7 @@ impl Selfplay {
         let result = mavis_data::selfplay(&settings, oracles, |event| progress.watch(&event));
         progress.finish();
         let done = result.map_err(job_failure)?;
+        wrote(&settings.out);
         if self.json {
             return answer_json(&json!({
                 "event": "done", "games": done.n_games, "annotations": done.n_annotations, "aside": done.n_aside,

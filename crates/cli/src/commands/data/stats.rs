@@ -8,6 +8,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 /// Counts what a table holds; with --plot draws its histograms.
+///
+/// Example: mavis data stats annotated
 #[derive(Args)]
 pub(crate) struct Stats {
     /// A table of any kind

@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Time kept for the way to the controller and back, as `MoveOverhead` of `mavis uci`.
+/// Time kept for the way to the controller and back, as `Move Overhead` of `mavis uci`.
 const OVERHEAD: Duration = Duration::from_millis(100);
 
 /// One conversation with a controller.

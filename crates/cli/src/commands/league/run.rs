@@ -1,7 +1,7 @@
 //! `mavis league run` and `mavis league sprt`.
 
 use super::{run_failure, show::stands, watch::Watch};
-use crate::commands::{answer, answer_json};
+use crate::commands::{answer, answer_json, wrote};
 use crate::input::{BadInput, OrBadInput};
 use crate::{registry, stop};
 use clap::Args;
@@ -78,6 +78,7 @@ impl Run {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let config = self.place.config()?;
         self.place.play(&config)?;
+        wrote(&self.place.out);
         let (standings, _) = stands(&self.place.out, Intervals::Sandwich)?;
         if self.json {
             return answer_json(&report::json(&standings));
@@ -102,6 +103,7 @@ impl SprtRun {
             section.scale = scale;
         }
         self.place.play(&config)?;
+        wrote(&self.place.out);
         let (standings, _) = stands(&self.place.out, Intervals::Sandwich)?;
         if self.json {
             return answer_json(&report::json(&standings));
@@ -141,11 +143,21 @@ pub(in crate::commands) fn play(
     out: &Path,
     options: &RunOptions,
 ) -> anyhow::Result<Summary> {
-    config.validate().or_bad_input()?;
-    let registry = Arc::new(registry::players());
     // A book's path starts from the file that names it.
     let base = source.parent().unwrap_or(Path::new(""));
-    let mut watch = Watch::new(title);
+    play_watched(&mut Watch::new(title), config, base, out, options)
+}
+
+/// The same with a watch of the caller's; `base` is where a book's path starts.
+pub(in crate::commands) fn play_watched(
+    watch: &mut Watch,
+    config: &LeagueConfig,
+    base: &Path,
+    out: &Path,
+    options: &RunOptions,
+) -> anyhow::Result<Summary> {
+    config.validate().or_bad_input()?;
+    let registry = Arc::new(registry::players());
     let result = mavis_league::run(config, out, base, &registry, options, &mut |event| watch.take(&event));
     watch.finish();
     let summary = result.map_err(run_failure)?;

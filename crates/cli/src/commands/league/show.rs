@@ -80,7 +80,10 @@ impl Pgn {
 }
 
 /// Where the league in a folder stands.
-pub(super) fn stands(folder: &Path, intervals: Intervals) -> anyhow::Result<(Standings, LeagueConfig)> {
+pub(in crate::commands) fn stands(
+    folder: &Path,
+    intervals: Intervals,
+) -> anyhow::Result<(Standings, LeagueConfig)> {
     let (config, games) = LeagueStore::read(folder).map_err(store_failure)?;
     let standings = standings(&config, &games, intervals).map_err(standings_failure)?;
     Ok((standings, config))

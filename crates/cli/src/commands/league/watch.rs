@@ -1,5 +1,9 @@
 //! What happens in a league, on stderr.
 
+mod duel;
+
+pub(in crate::commands) use duel::Duel;
+
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use mavis_league::Event;
 use std::io::Write;
@@ -9,13 +13,15 @@ use std::time::{Duration, Instant};
 const EVERY: Duration = Duration::from_secs(10);
 
 /// A bar at a terminal, a line now and then elsewhere.
-pub(super) struct Watch {
+pub(in crate::commands) struct Watch {
     bar: ProgressBar,
     last: Instant,
     /// When the first game of this run began, and how many were on disk then.
     began: (Instant, u64),
     /// The state of a sequential test.
     test: String,
+    /// The score, where two players meet.
+    duel: Option<Duel>,
 }
 
 impl Watch {
@@ -26,7 +32,12 @@ impl Watch {
         // The template is ours; a plain bar would do as well.
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         let now = Instant::now();
-        Self { bar, last: now, began: (now, 0), test: String::new() }
+        Self { bar, last: now, began: (now, 0), test: String::new(), duel: None }
+    }
+
+    /// A watch over two players, which tells the score.
+    pub(in crate::commands) fn over(duel: Duel) -> Self {
+        Self { duel: Some(duel), ..Self::new("") }
     }
 
     /// Takes an event.
@@ -49,10 +60,17 @@ impl Watch {
                 self.bar.set_position(*finished);
                 let left = time_left(self.began.0.elapsed(), self.began.1, *finished, *planned);
                 let left = left.map_or_else(String::new, |left| format!(", {} left", HumanDuration(left)));
-                self.bar.set_message(format!("{left}{}", self.test));
+                let state = match &mut self.duel {
+                    Some(duel) => {
+                        duel.add(game);
+                        format!(": {duel}")
+                    }
+                    None => self.test.clone(),
+                };
+                self.bar.set_message(format!("{left}{state}"));
                 if self.bar.is_hidden() && self.last.elapsed() >= EVERY {
                     self.last = Instant::now();
-                    self.line(&format!("{finished}/{planned} games{left}"));
+                    self.line(&format!("{finished}/{planned} games{left}{state}"));
                 }
             }
             Event::Tested(state) => {

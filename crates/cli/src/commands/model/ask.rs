@@ -1,6 +1,6 @@
 //! `mavis model ask`: one position, one answer.
 
-use super::read_model;
+use super::read_or_bundled;
 use crate::{
     commands::{answer, answer_json},
     input::{BadInput, OrBadInput, Place},
@@ -16,11 +16,11 @@ use std::path::PathBuf;
 
 /// Asks a model about a position: its moves with their values, or the state after a move.
 ///
-/// Without --sequential all moves are asked at once. Example: mavis model ask model.safetensors --game connect4 --moves 4 4
+/// Without --sequential all moves are asked at once. Example: mavis model ask --game connect4 --moves 4 4
 #[derive(Args)]
 pub(super) struct Ask {
-    /// The model's file
-    model: PathBuf,
+    /// The model's file; the bundled model if absent
+    model: Option<PathBuf>,
     #[command(flatten)]
     place: Place,
     /// Moves to play first, in order
@@ -84,7 +84,7 @@ impl Ask {
         let device: Device = self.device.parse().or_bad_input()?;
         device.resolved().or_bad_input()?;
         let precision: Precision = self.precision.parse().or_bad_input()?;
-        let model = read_model(&self.model)?;
+        let model = read_or_bundled(self.model.as_deref())?;
         let mut decoder = MavDecoder::open(&model, precision, device)?;
         let asked = if self.sequential || self.track.is_some() || self.commands.is_some() {
             self.token_by_token(&mut decoder, &request, &position)?

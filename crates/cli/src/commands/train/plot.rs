@@ -1,6 +1,6 @@
 //! `mavis train plot`: curves of training runs, laid over each other.
 
-use crate::input::BadInput;
+use crate::{commands::wrote, input::BadInput};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use mavis_league::report::{Line, Panel, panels};
@@ -121,7 +121,9 @@ impl Plot {
         let names: Vec<String> = runs.into_iter().map(|run| run.name).collect();
         let text = panels(self.against.label(), &names, &drawn)
             .map_err(|error| anyhow::anyhow!("cannot draw: {error}"))?;
-        std::fs::write(&self.out, text).with_context(|| self.out.display().to_string())
+        std::fs::write(&self.out, text).with_context(|| self.out.display().to_string())?;
+        wrote(&self.out);
+        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! `mavis train predictor`: the searchless predictors of paper 002.
 
-use super::{held_out::HeldOut, note, run::Run};
+use super::{held_out::HeldOut, note, run::Run, wrote};
 use crate::{
     annotated,
     input::{BadInput, OrBadInput},
@@ -50,6 +50,7 @@ impl TrainPredictor {
         let most_tokens = lesson.batches.samples_per_batch() * settings.target.context();
         let mut trainer = settings.run.device.trainer(network, optimizer, state, most_tokens)?;
         learn(&mut *trainer, &lesson, &settings.run, &mut keeper)?;
+        wrote(&self.run.out);
         Ok(())
     }
 }

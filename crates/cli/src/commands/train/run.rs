@@ -41,7 +41,7 @@ pub(super) struct Run {
     config: PathBuf,
     /// Folder of the run: settings, metrics, checkpoints
     #[arg(long)]
-    out: PathBuf,
+    pub(super) out: PathBuf,
     /// Overrides a setting, e.g. --set schedule.peak=1e-3
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,

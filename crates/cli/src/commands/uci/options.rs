@@ -14,11 +14,13 @@ pub(super) struct EngineOptions {
     pub(super) move_overhead: Duration,
     /// Whether positions and castling follow Chess960.
     pub(super) chess960: bool,
+    /// Whether scores come with chances of win, draw and loss.
+    pub(super) show_wdl: bool,
 }
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        Self { multi_pv: 1, move_overhead: Duration::from_millis(100), chess960: false }
+        Self { multi_pv: 1, move_overhead: Duration::from_millis(100), chess960: false, show_wdl: false }
     }
 }
 
@@ -40,9 +42,10 @@ pub(super) fn offered(kind: &Kind, spec: &PlayerSpec) -> Vec<UciOption> {
     let spin = |default, min, max| OptionKind::Spin { default, min, max };
     let ours = [
         ("MultiPV", spin(1, 1, MOST_LINES)),
-        ("MoveOverhead", spin(100, 0, MOST_OVERHEAD)),
+        ("Move Overhead", spin(100, 0, MOST_OVERHEAD)),
         ("Ponder", OptionKind::Check { default: false }),
         ("UCI_Chess960", OptionKind::Check { default: false }),
+        ("UCI_ShowWDL", OptionKind::Check { default: false }),
     ];
     let ours = ours.map(|(name, kind)| UciOption { name: name.to_owned(), kind });
     ours.into_iter().chain(player_options(kind, spec)).collect()
@@ -55,6 +58,8 @@ fn player_options(kind: &Kind, spec: &PlayerSpec) -> impl Iterator<Item = UciOpt
 
 fn uci_name(key: &Key) -> String {
     match &key.knob {
+        // GUIs know the memory of an engine by this name.
+        _ if key.name == "memory" => "Hash".to_owned(),
         Some(knob) => knob.uci_name(),
         None => {
             let mut letters = key.name.chars();
@@ -100,6 +105,7 @@ impl EngineOptions {
             // The GUI decides whether to send `go ponder`; we are always able to.
             "ponder" => switch().map(drop),
             "uci_chess960" => switch().map(|on| self.chess960 = on),
+            "uci_showwdl" => switch().map(|on| self.show_wdl = on),
             _ => {
                 let found = kind.keys.iter().find(|key| {
                     key.name != "argument"

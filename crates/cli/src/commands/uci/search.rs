@@ -1,6 +1,6 @@
 //! The search in the background: one thread that owns the player.
 
-use super::report::{best_move, info};
+use super::report::{Shown, best_move, info};
 use crate::commands::answer;
 use mavis_game::{Game as _, Move, Position, Rules};
 use mavis_oracle::uci::{Answer, Info};
@@ -18,6 +18,8 @@ pub(super) struct Order {
     pub(super) moves: Vec<Move>,
     pub(super) position: Position,
     pub(super) limit: Limit,
+    /// Whether scores come with chances of win, draw and loss.
+    pub(super) wdl: bool,
     /// Whether `bestmove` waits for `stop` or `ponderhit`.
     pub(super) wait: bool,
 }
@@ -174,9 +176,9 @@ fn search(player: &mut dyn Player, order: &Order, cancel: Cancel) -> Answer {
         return Answer::BestMove { best: None, ponder: None };
     }
     let began = Instant::now();
-    let n_lines = order.limit.lines;
+    let shown = Shown { several: order.limit.lines > 1, wdl: order.wdl };
     let mut tell = |thought: &Thought| {
-        say(&Answer::Info(Box::new(info(position, thought, began.elapsed(), n_lines > 1))));
+        say(&Answer::Info(Box::new(info(position, thought, began.elapsed(), shown))));
     };
     let mut turn = Turn {
         start: &order.start,

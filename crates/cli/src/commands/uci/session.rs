@@ -155,6 +155,7 @@ impl Session {
             moves: self.moves.clone(),
             position: self.position.clone(),
             limit,
+            wdl: self.options.show_wdl,
             wait: go.ponder || go.infinite,
         });
     }

@@ -19,9 +19,10 @@ export function render({ state, view, running, fault, line, sims, onStart, onSto
   if (!touched) expandMain(view.tree);
   const most = Math.max(1, ...view.tree.map(move => move.visits));
   const facts = h('div', { class: 'note', id: 'tree-facts', style: { padding: '.45rem .8rem' } },
-    h('b', { style: { color: 'var(--text)' } }, `${view.best?.san ?? ''} ${percent(view.value, 1)}`), ` · ${view.simulations} simulations · ${view.nodes} nodes${view.dead ? ` · ${view.dead} hallucinated` : ''} · ${(view.milliseconds / 1000).toFixed(1)} s${view.done ? '' : ' …'}`);
+    h('b', { style: { color: 'var(--text)' } }, `${view.best?.san ?? ''} ${percent(view.value, 1)}`), ` · ${view.text ? `${view.simulations} evaluations` : `${view.simulations} simulations`} · ${view.nodes} nodes${view.dead ? ` · ${view.dead} hallucinated` : ''} · ${(view.milliseconds / 1000).toFixed(1)} s${view.done ? '' : ' …'}`);
   const root = h('div', { class: 'tree', role: 'tree', 'aria-label': 'Search tree' }, list(view.tree, '', most, onHover, () => render({ state, view, running, fault, line, sims, onStart, onStop, onLine, onSims, onHover })));
-  panel.replaceChildren(head, facts, flame(view.tree, onHover), root);
+  const written = view.text && h('pre', { class: 'trace', id: 'trace-text', tabindex: 0, 'aria-label': 'The search as the model writes it' }, view.text);
+  panel.replaceChildren(...[head, facts, flame(view.tree, onHover), root, written].filter(Boolean));
   root.scrollTop = scroll;
   panel.scrollTop = outer;
 }

@@ -18,6 +18,7 @@ export function render({ state, analysis, fault, busy, over, onThinker, onToggle
   if (!rows.some(row => row.text === focused)) focused = null;
   const detail = h('div', { class: 'detail' });
   const hasSpark = rows.some(row => row.distribution);
+  const replies = predictsReplies(analysis);
   const list = h('div', { class: `values${hasSpark ? '' : ' no-spark'}${hasSpark && rows.every(row => !extra(row)) ? ' no-extra' : ''}` }, rows.map(row => {
     const isBest = row.text === analysis.choice.best.text;
     const show = () => { focused = row.text; mark(); showDetail(detail, row); onHover(row.text); };
@@ -26,14 +27,17 @@ export function render({ state, analysis, fault, busy, over, onThinker, onToggle
       onmouseenter: show, onfocus: show, onmouseleave: () => onHover(null), onblur: () => onHover(null), onclick: () => onPlay(row.text),
     },
     h('span', { class: 'move' }, row.san), bar(row.value), h('span', { class: 'percent' }, row.mate ? mateText(row.mate) : percent(row.value)),
-    hasSpark && sparkline(row.distribution), h('span', { class: 'extra' }, extra(row)));
+    hasSpark && sparkline(row.distribution), h('span', { class: 'extra' }, replies && row.line[1] ? h('span', { class: 'reply' }, `you: ${row.line[1].san}`) : extra(row)));
   }));
   const mark = () => list.querySelectorAll('.value-row').forEach(row => row.classList.toggle('active', row.dataset.row === focused));
   const first = rows.find(row => row.text === focused) ?? rows.find(row => row.text === analysis.choice.best.text) ?? rows[0];
   showDetail(detail, first);
-  panel.replaceChildren(...[head, hasSpark && detail, analysis.choice.note && h('p', { class: 'note' }, analysis.choice.note), list].filter(Boolean));
+  panel.replaceChildren(...[head, hasSpark && detail, replies && h('p', { class: 'note', id: 'replies-note' }, 'MPC-MC: beside each move the reply it predicts; the value is that of the position after both. Point at a move to see both on the board.'), analysis.choice.note && h('p', { class: 'note' }, analysis.choice.note), list].filter(Boolean));
   mark();
 }
+
+/** Whether the values rest on a predicted reply to each move. */
+export const predictsReplies = analysis => analysis.choice.player.startsWith('mpc');
 
 const mateText = mate => (mate > 0 ? `won in ${mate}` : `lost in ${-mate}`);
 
