@@ -14,9 +14,10 @@ from mavis import _arrays, _mavis, lang
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A real table: games of the Connect Four solver against itself."""
-    folder = tmp_path_factory.mktemp("tables") / "connect4"
-    arguments = ["data", "selfplay", "--game", "connect4", "--n-games", "4", "--seed", "5", "--out", str(folder)]
+    """A real table: games of the Hex oracle against itself."""
+    folder = tmp_path_factory.mktemp("tables") / "hex"
+    oracle = ["--oracle", "hex:playouts=50,solver_nodes=10", "--n-games", "20", "--seed", "5"]
+    arguments = ["data", "selfplay", "--game", "hex:size=4", *oracle, "--out", str(folder)]
     subprocess.run([_binary(), *arguments], check=True, capture_output=True)
     return folder / "annotations"
 
