@@ -56,7 +56,9 @@ fn knobs_are_flags_of_the_player() {
         "analyze --game othello --player scripted-mcts --tau hot",
         "setting 'tau' cannot be 'hot'",
     );
-    assert!(mavis.stdout("uci --help").contains("--n-max"));
+    let help = mavis.stdout("uci --help");
+    assert!(help.contains("--sims") && help.contains("mavis help players"), "{help}");
+    assert!(mavis.stdout("help players mav-mcts").contains("n_max"));
 }
 
 #[test]
