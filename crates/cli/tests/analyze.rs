@@ -122,7 +122,7 @@ fn bad_input_is_one_line_and_code_2() {
         ("analyze --game connect4 --moves 9", "9"),
         ("analyze --game chess --position '8/8 w'", "bad chess position"),
         ("analyze --game hex --player uci:stockfish", "does not play hex"),
-        ("analyze --game chess --player mcts,sims=3", "behind a colon: 'mcts:sims=3'"),
+        ("analyze --game chess --player mcts,sims=3", "such as 'mcts:sims=3'"),
         ("analyze --game chess --player mcts:sims=x", "bad value 'x' for sims of player 'mcts' (simulations"),
     ] {
         mavis.check_bad(line, part);

@@ -102,7 +102,7 @@ fn values_are_checked_for_reliability_and_both_ways_of_scoring() {
     let exact = json(&mavis, "calibration --player oracle --input made/annotations --limit 60");
     assert_eq!(value(&exact["metrics"], "expected calibration error"), 0.0, "{exact}");
     let bundled = mavis.stdout("eval calibration --input made/annotations --limit 60");
-    assert!(bundled.contains("Brier score") && bundled.contains("0.9-1"), "{bundled}");
+    assert!(bundled.contains("Brier score") && bundled.contains("[0.9, 1)"), "{bundled}");
     let ways = mavis.stdout("eval scoring --input made/annotations --limit 60");
     assert!(ways.contains("regret, gain of mean scoring"), "{ways}");
     mavis.check_bad("eval scoring --player random --input made/annotations", "no distributions");

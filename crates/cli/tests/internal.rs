@@ -42,7 +42,7 @@ fn traces_are_checked_and_compared_with_plain_decoding() {
         assert!(value("Passes") < value("Passes without drafts"), "{row}");
         assert_eq!(value("Tokens"), value("Passes without drafts"));
         let n_broken: u64 = row["broken"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum();
-        assert_eq!(n_broken as f64, 3.0 * (1.0 - value("Finished traces")).round(), "{row}");
+        assert_eq!(n_broken as f64, (3.0 * (1.0 - value("Finished traces"))).round(), "{row}");
     }
     let table = mavis.stdout("eval internal --game connect4 --size 2,1 --positions 2");
     assert!(table.contains("connect4 (2,1)") && table.contains("Faithful traces"), "{table}");
