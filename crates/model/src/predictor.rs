@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use mavis_model::predictor::{Predictor, PredictorModel, PredictorSettings, Target};
-//! use mavis_game::{Position, Rules};
+//! use mavis_game::{Game as _, Position, Rules};
 //! use mavis_net::initial_parameters;
 //!
 //! let settings = PredictorSettings { target: Target::ActionValue, shape: Some([32, 1, 2, 64]), ..Default::default() };

@@ -13,7 +13,7 @@
 //! [`gtp`] for those of Hex. Protocol modules never panic, whatever a child process writes.
 //!
 //! ```
-//! use mavis_game::{Position, Rules};
+//! use mavis_game::{Game as _, Position, Rules};
 //! use mavis_oracle::{Oracle, Score, connect4::Connect4Solver};
 //!
 //! let mut position = Position::start(Rules::Connect4);
