@@ -150,7 +150,6 @@ fn run(mark: Mark, most: Duration) -> usize {
 }
 
 #[test]
-#[ignore = "plays, searches and evaluates for a minute or two"]
 fn quick_commands_of_the_documents_run_as_written() {
     let n_commands = run(Mark::Quick, Duration::from_secs(240));
     assert!(n_commands > 30, "{n_commands} commands were found");

@@ -5,7 +5,7 @@ mod support;
 
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{
-    Listing, Token, Top, Trace, check_trace, grow_trace, moves, read_trace,
+    Listing, Token, Top, check_trace, grow_trace, moves, read_trace,
     trace::{Evaluation, Node, SearchTree, Shape, played_move, read_trace_text, trace_example, trace_prompt},
     value::{bucket_of, quoted_bucket_of, quoted_token, value_token},
     vocab, vocabulary, write_trace,
@@ -13,32 +13,10 @@ use mavis_lang::{
 use mavis_value::{Bucket, Mistake};
 use proptest::prelude::*;
 use rand::{Rng, seq::IndexedRandom};
-use support::{GAMES, random, random_play};
-
-/// Values that depend on position and move alone, so that they can be asked for again.
-fn evaluate(position: &Position) -> Evaluation {
-    let mut rng = random(position.key());
-    let moves: Vec<(Move, f32)> = position.legal_moves().into_iter().map(|mv| (mv, rng.random())).collect();
-    let best = moves.iter().copied().reduce(|best, next| if next.1 > best.1 { next } else { best });
-    Evaluation { best: best.map(|(mv, _)| mv), moves }
-}
-
-fn random_trace(rules: Rules, seed: u64) -> Trace {
-    let mut rng = random(seed);
-    let plays = random_play(rules, 200, seed);
-    // The last plies of a game, so that ends are met.
-    let over = plays.iter().position(|(position, _)| position.outcome().is_some()).unwrap_or(150);
-    let near_end = over.saturating_sub(rng.random_range(1..4));
-    let idx = if rng.random() { near_end } else { rng.random_range(0..plays.len()) };
-    let shape = Shape {
-        rules,
-        breadth: rng.random_range(1..5),
-        depth: rng.random_range(1..3),
-        compact: rng.random(),
-        top: if rng.random() { Top::All } else { Top::Best(rng.random_range(4..9)) },
-    };
-    grow_trace(shape, &plays[idx].0, &mut evaluate, &mut rng)
-}
+use support::{
+    GAMES, random, random_play,
+    traces::{evaluate, random_trace},
+};
 
 fn reference(position: &Position) -> Option<Evaluation> {
     Some(evaluate(position))

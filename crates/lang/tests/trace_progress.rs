@@ -3,39 +3,19 @@
 
 mod support;
 
-use mavis_game::{Game, Move, Position, Rules};
+use mavis_game::{Game, Position, Rules};
 use mavis_lang::{
     Listing, Step, Token, Top, Trace, check_trace, grow_trace, read_trace,
-    trace::{Due, Evaluation, Node, Shape, TraceProgress, most_moves, trace_len, trace_prompt, usual_moves},
+    trace::{Due, Node, Shape, TraceProgress, most_moves, trace_len, trace_prompt, usual_moves},
     vocabulary, write_trace,
 };
 use mavis_value::{Bucket, Mistake};
 use proptest::prelude::*;
 use rand::{Rng, seq::IndexedRandom};
-use support::{GAMES, random, random_play};
-
-fn evaluate(position: &Position) -> Evaluation {
-    let mut rng = random(position.key());
-    let moves: Vec<(Move, f32)> = position.legal_moves().into_iter().map(|mv| (mv, rng.random())).collect();
-    let best = moves.iter().copied().reduce(|best, next| if next.1 > best.1 { next } else { best });
-    Evaluation { best: best.map(|(mv, _)| mv), moves }
-}
-
-fn random_trace(rules: Rules, seed: u64) -> Trace {
-    let mut rng = random(seed);
-    let plays = random_play(rules, 200, seed);
-    let over = plays.iter().position(|(position, _)| position.outcome().is_some()).unwrap_or(150);
-    let near_end = over.saturating_sub(rng.random_range(1..4));
-    let idx = if rng.random() { near_end } else { rng.random_range(0..plays.len()) };
-    let shape = Shape {
-        rules,
-        breadth: rng.random_range(1..5),
-        depth: rng.random_range(1..3),
-        compact: rng.random(),
-        top: if rng.random() { Top::All } else { Top::Best(rng.random_range(4..9)) },
-    };
-    grow_trace(shape, &plays[idx].0, &mut evaluate, &mut rng)
-}
+use support::{
+    GAMES, random, random_play,
+    traces::{evaluate, random_trace},
+};
 
 /// Follows the tokens after the prompt; the progress and how many of them it took.
 fn follow(trace: &Trace, tokens: &[Token]) -> (TraceProgress, usize) {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says so by failing")]
 
 pub mod games;
+pub mod traces;
 
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::Annotation;
