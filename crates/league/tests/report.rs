@@ -102,7 +102,8 @@ fn json_agrees_with_the_standings() {
     let total: f64 = read.cross.iter().flatten().map(|cell| cell.iter().sum::<f64>()).sum();
     assert_eq!(total, 480.0);
     assert!(read.players.iter().all(|player| player.external.is_some()));
-    assert!(read.players.iter().all(|player| player.seconds.is_some_and(|seconds| seconds > 0.0)));
+    // Random moves on a fast machine take no measurable time.
+    assert!(read.players.iter().all(|player| player.seconds.is_some_and(|seconds| seconds >= 0.0)));
     assert!(read.superiority.iter().flatten().all(|p| (0.0..=1.0).contains(p)));
 }
 
