@@ -1,6 +1,7 @@
 //! Oracles by the line that names them.
 
 use mavis_game::Rules;
+use mavis_net::Device;
 use mavis_oracle::connect4::Connect4Solver;
 use mavis_oracle::engine::{EngineSettings, Limit, UciOracle};
 use mavis_oracle::hex::{HexOracle, HexSettings};
@@ -11,7 +12,10 @@ use mavis_oracle::syzygy::SyzygyOracle;
 use mavis_oracle::togyz::TogyzOracle;
 use mavis_oracle::{Effort, Oracle};
 use mavis_play::PlayerSpec;
+use mavis_probs::NetOracle;
 use std::ffi::OsStr;
+use std::num::NonZeroU32;
+use std::path::Path;
 use std::time::Duration;
 
 /// What `--oracle` takes.
@@ -23,6 +27,7 @@ pub const HELP: &str = "Oracles:
   othello     alpha-beta, exact near the end: othello:nodes=300000,depth=10,exact_from=16
   togyz       alpha-beta: togyz:nodes=200000,depth=12
   hex         tree search, exact where its solver reaches (up to 11x11): hex:playouts=20000,solver_nodes=200,seed=0
+  net:FILE    nets of `mavis probs train` for their game, by search: net:best.safetensors,sims=400,device=cpu
   htp:PROGRAM any HTP engine of Hex, by a command of its own: winning=COMMAND lists the winning moves of a color,
               rates=COMMAND moves with their win rates; also args=ARGUMENTS, setup=COMMANDS with ';' between them,
               patience=MILLISECONDS. Example: htp:mavis,args={gtp --game hex --player oracle},rates=mavis-values";
@@ -66,6 +71,7 @@ impl OracleMaker {
             },
             "htp" => htp(&spec, search_path),
             "syzygy" => syzygy(&spec),
+            "net" => net(&spec),
             "connect4" => {
                 refuse_options(&spec)?;
                 Ok(Self { build: Box::new(|| Ok(Box::new(Connect4Solver::default()))) })
@@ -95,7 +101,7 @@ impl OracleMaker {
                 Ok(Self { build: Box::new(move || Ok(Box::new(HexOracle::new(settings)))) })
             }
             other => Err(fault(format!(
-                "unknown oracle '{other}' (known: stockfish uci syzygy connect4 othello togyz hex htp)"
+                "unknown oracle '{other}' (known: stockfish uci syzygy connect4 othello togyz hex net htp)"
             ))),
         }
     }
@@ -177,6 +183,25 @@ fn syzygy(spec: &PlayerSpec) -> Result<OracleMaker, OracleSpecError> {
     let folders: Vec<_> = std::env::split_paths(argument).collect();
     // The files are shared by all threads.
     let oracle = SyzygyOracle::open(&folders).map_err(fault)?;
+    Ok(OracleMaker { build: Box::new(move || Ok(Box::new(oracle.clone()))) })
+}
+
+fn net(spec: &PlayerSpec) -> Result<OracleMaker, OracleSpecError> {
+    let Some(file) = &spec.argument else { return Err(fault("expected net:FILE")) };
+    let (mut simulations, mut device) = (400, Device::Cpu);
+    for (key, value) in &spec.options {
+        match key.as_str() {
+            "sims" => {
+                let number: NonZeroU32 =
+                    value.parse().map_err(|_| fault(format!("bad value '{value}' for {key}")))?;
+                simulations = number.get();
+            }
+            "device" => device = value.parse().map_err(fault)?,
+            _ => return Err(fault(format!("the oracle 'net' takes no '{key}'"))),
+        }
+    }
+    // The nets are shared by all threads.
+    let oracle = NetOracle::load(Path::new(file), simulations, device).map_err(fault)?;
     Ok(OracleMaker { build: Box::new(move || Ok(Box::new(oracle.clone()))) })
 }
 

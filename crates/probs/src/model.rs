@@ -3,8 +3,8 @@
 use crate::{Algorithm, Head, Planes, ProbsError, Settings};
 use mavis_game::{FromRules, Game, Position};
 use mavis_net::{
-    ConfigError, ConvNetConfig, Layout, NetworkConfig, OptimizerSettings, SmallCheckpoint, TrainState,
-    cpu::CpuConvNet,
+    ConfigError, ConvNet, ConvNetConfig, Device, Layout, NetworkConfig, OptimizerSettings, SmallCheckpoint,
+    TrainState,
 };
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, path::Path};
@@ -23,14 +23,14 @@ pub struct ModelConfig {
     pub action: ConvNetConfig,
 }
 
-/// Both nets on CPU, for playing.
+/// Both nets on one device, for playing.
 pub struct Model {
     /// Shapes and purpose.
     pub config: ModelConfig,
     /// The value net.
-    pub value: CpuConvNet,
+    pub value: Box<dyn ConvNet>,
     /// The action net.
-    pub action: CpuConvNet,
+    pub action: Box<dyn ConvNet>,
 }
 
 impl ModelConfig {
@@ -121,6 +121,14 @@ impl Model {
     /// # Errors
     /// As [`Model::load`].
     pub fn load_for<G: Planes + FromRules>(path: &Path) -> Result<Self, ProbsError> {
+        Self::load_on::<G>(path, Device::Cpu)
+    }
+
+    /// The same on another device.
+    ///
+    /// # Errors
+    /// As [`Model::load`], and when the device is not there.
+    pub fn load_on<G: Planes + FromRules>(path: &Path, device: Device) -> Result<Self, ProbsError> {
         let file = SmallCheckpoint::<ModelConfig>::load(path, None)?;
         let config = file.config;
         let start = G::start(config.rules::<G>()?);
@@ -131,18 +139,22 @@ impl Model {
         if !fits {
             return Err(ProbsError::Shape { path: path.to_owned(), game: config.game });
         }
-        Self::from_parameters(config, file.parameters)
+        Self::from_parameters(config, file.parameters, device)
     }
 
     /// A model from the parameters of both nets, value net first.
     ///
     /// # Errors
-    /// When their number does not fit the shapes.
-    pub fn from_parameters(config: ModelConfig, parameters: Vec<f32>) -> Result<Self, ProbsError> {
+    /// When their number does not fit the shapes, or the device is not there.
+    pub fn from_parameters(
+        config: ModelConfig,
+        parameters: Vec<f32>,
+        device: Device,
+    ) -> Result<Self, ProbsError> {
         let [value, action] = config.split(&TrainState::new(parameters))?;
         let optimizer = OptimizerSettings::default();
-        let value = CpuConvNet::new(config.value.clone(), optimizer.clone(), value)?;
-        let action = CpuConvNet::new(config.action.clone(), optimizer, action)?;
+        let value = device.conv_net(config.value.clone(), optimizer.clone(), value)?;
+        let action = device.conv_net(config.action.clone(), optimizer, action)?;
         Ok(Self { config, value, action })
     }
 

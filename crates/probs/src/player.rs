@@ -4,6 +4,7 @@ mod think;
 
 use crate::{Algorithm, Model, Planes, ProbsError};
 use mavis_game::{FromRules, Game, Position};
+use mavis_net::Device;
 use mavis_play::{
     Analysis, BuildError, Choice, Key, Kind, Limit, MoveAnalysis, Options, Player, PlayerError, Registry,
     Turn,
@@ -14,6 +15,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+pub(crate) use think::beam_values;
 use think::{Opinion, think};
 
 /// Time kept in reserve for what comes after the search.
@@ -121,6 +123,7 @@ pub fn add_probs<G: Planes + FromRules>(registry: &mut Registry<G>) {
                 "nodes of a beam search a move, or simulations (default none: the best q-value at once)",
             ),
             Key::new("time", "seconds of search a move (default none)"),
+            Key::new("device", "cpu, cuda, or auto for a GPU where there is one (default cpu)"),
             Key::new("depth", "deepest node the beam search expands (default 99)"),
         ],
         open: false,
@@ -136,7 +139,8 @@ fn build<G: Planes + FromRules>(options: &mut Options<'_>) -> Result<Box<dyn Pla
     let expansions: Option<u32> = options.positive("expand")?;
     let depth: Option<u32> = options.positive("depth")?;
     let time = options.seconds("time")?;
-    let model = Model::load_for::<G>(&path).map_err(|error| unavailable(error.to_string()))?;
+    let device: Device = options.value("device")?.unwrap_or_default();
+    let model = Model::load_on::<G>(&path, device).map_err(|error| unavailable(error.to_string()))?;
     let stem = path.parent().and_then(|folder| folder.file_name()).unwrap_or(path.as_os_str());
     let mut name = format!("probs:{}", stem.to_string_lossy());
     for (key, value) in [

@@ -55,6 +55,11 @@ impl<G: Planes> Tree<G> {
         &self.nodes[self.root].state
     }
 
+    /// Moves at the root; none before it is expanded.
+    pub(crate) fn n_moves(&self) -> u32 {
+        self.nodes[self.root].edges.len() as u32
+    }
+
     /// Whether the root has its priors.
     pub(crate) fn is_expanded(&self) -> bool {
         !self.nodes[self.root].edges.is_empty()
@@ -62,9 +67,18 @@ impl<G: Planes> Tree<G> {
 
     /// Walks down to a leaf by PUCT. Returns its state if that needs values; the end of a game is backed up at once.
     pub(crate) fn select(&mut self, c_puct: f32) -> Option<&G> {
+        self.select_from(None, c_puct)
+    }
+
+    /// The same, but with the first move given by its number, counted round and round.
+    pub(crate) fn select_from(&mut self, first: Option<u32>, c_puct: f32) -> Option<&G> {
         self.path.clear();
         let mut node = self.root;
-        while let Some(edge) = self.best_edge(node, c_puct) {
+        while let Some(best) = self.best_edge(node, c_puct) {
+            let edge = match first {
+                Some(number) if self.path.is_empty() => (number % self.n_moves()) as usize,
+                _ => best,
+            };
             self.path.push((node, edge));
             node = match self.nodes[node].edges[edge].child {
                 Some(child) => child,

@@ -39,8 +39,8 @@ pub(super) fn think<G: Planes>(
     model: &Model,
     search: Option<&(Settings, Stop)>,
 ) -> Result<(Vec<Opinion>, u64), ProbsError> {
-    let v = Asker::new(&model.value, Weights::Live);
-    let q = Asker::new(&model.action, Weights::Live);
+    let v = Asker::new(&*model.value, Weights::Live);
+    let q = Asker::new(&*model.action, Weights::Live);
     let mut opinions = at_once(state, model.config.algorithm, &q)?;
     if let Some((settings, stop)) = search {
         match model.config.algorithm {
@@ -134,6 +134,17 @@ fn one_beam<G: Planes>(
             Ask::Done(q_values) => return Ok(Some((q_values, whole))),
         }
     }
+}
+
+/// The q-values of one whole beam search, best first.
+pub(crate) fn beam_values<G: Planes>(
+    state: &G,
+    settings: &Settings,
+    nets: (&Asker<'_>, &Asker<'_>),
+) -> Result<Vec<(Move, f32)>, ProbsError> {
+    let (mut values, _) = one_beam(state, settings, &Stop::default(), nets)?.unwrap_or_default();
+    values.sort_by(|a, b| b.1.total_cmp(&a.1));
+    Ok(values)
 }
 
 /// MCTS over value and policy; most visits first, then the prior.

@@ -1,7 +1,7 @@
 //! `mavis data traces`.
 
 use super::{job_failure, n_threads, oracle_maker, table_failure};
-use crate::commands::{answer, answer_json, model::read_model};
+use crate::commands::{answer, answer_json, model::read_model, wrote};
 use crate::input::{BadInput, OrBadInput};
 use crate::positions;
 use crate::progress::JobProgress;
@@ -126,6 +126,7 @@ impl Traces {
 
     fn report(&self, result: Result<Traced, JobError>) -> anyhow::Result<()> {
         let Traced { n_traces, n_left, n_aside } = result.map_err(job_failure)?;
+        wrote(&self.out);
         if self.json {
             let event = if n_left == 0 { "done" } else { "stopped" };
             return answer_json(&json!({
