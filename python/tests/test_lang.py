@@ -56,13 +56,15 @@ def test_mistakes_are_found() -> None:
 
 def test_the_tokenizer_of_hugging_face_agrees(tmp_path: Path) -> None:
     tokenizers = pytest.importorskip("tokenizers")
+    transformers = pytest.importorskip("transformers")
     lang.save_tokenizer(tmp_path / "tokenizer")
     theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer" / "tokenizer.json"))
-    assert (tmp_path / "tokenizer" / "tokenizer_config.json").exists()
+    opened = transformers.AutoTokenizer.from_pretrained(tmp_path / "tokenizer")
     for game in GAMES:
         for seed in range(20):
             example = lang.example(game, seed)
             assert theirs.encode(example.text).ids == example.tokens.tolist()
+            assert opened(example.text)["input_ids"] == example.tokens.tolist()
             assert theirs.decode(example.tokens.tolist(), skip_special_tokens=False) == example.text
 
 
