@@ -1,5 +1,6 @@
 //! Oracles by the line that names them.
 
+use crate::Surroundings;
 use mavis_game::Rules;
 use mavis_net::Device;
 use mavis_oracle::connect4::Connect4Solver;
@@ -11,8 +12,9 @@ use mavis_oracle::process::find_engine;
 use mavis_oracle::syzygy::SyzygyOracle;
 use mavis_oracle::togyz::TogyzOracle;
 use mavis_oracle::{Effort, Oracle};
-use mavis_play::PlayerSpec;
+use mavis_play::{PlayerOracle, PlayerSpec};
 use mavis_probs::NetOracle;
+use mavis_stable::seed::hash_bytes;
 use std::ffi::OsStr;
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -28,6 +30,7 @@ pub const HELP: &str = "Oracles:
   togyz       alpha-beta: togyz:nodes=200000,depth=12
   hex         tree search, exact where its solver reaches (up to 11x11): hex:playouts=20000,solver_nodes=200,seed=0
   net:FILE    nets of `mavis probs train` for their game, by search: net:best.safetensors,sims=400,device=cpu
+  player:LINE a player with a value for every move, such as player:mav-mcts:sims=400 or player:{mav-mcts:sims=400,device=cuda}
   htp:PROGRAM any HTP engine of Hex, by a command of its own: winning=COMMAND lists the winning moves of a color,
               rates=COMMAND moves with their win rates; also args=ARGUMENTS, setup=COMMANDS with ';' between them,
               patience=MILLISECONDS. Example: htp:mavis,args={gtp --game hex --player oracle},rates=mavis-values";
@@ -72,6 +75,7 @@ impl OracleMaker {
             "htp" => htp(&spec, search_path),
             "syzygy" => syzygy(&spec),
             "net" => net(&spec),
+            "player" => player(&spec, search_path),
             "connect4" => {
                 refuse_options(&spec)?;
                 Ok(Self { build: Box::new(|| Ok(Box::new(Connect4Solver::default()))) })
@@ -101,7 +105,7 @@ impl OracleMaker {
                 Ok(Self { build: Box::new(move || Ok(Box::new(HexOracle::new(settings)))) })
             }
             other => Err(fault(format!(
-                "unknown oracle '{other}' (known: stockfish uci syzygy connect4 othello togyz hex net htp)"
+                "unknown oracle '{other}' (known: stockfish uci syzygy connect4 othello togyz hex net player htp)"
             ))),
         }
     }
@@ -203,6 +207,26 @@ fn net(spec: &PlayerSpec) -> Result<OracleMaker, OracleSpecError> {
     // The nets are shared by all threads.
     let oracle = NetOracle::load(Path::new(file), simulations, device).map_err(fault)?;
     Ok(OracleMaker { build: Box::new(move || Ok(Box::new(oracle.clone()))) })
+}
+
+fn player(spec: &PlayerSpec, search_path: Option<&OsStr>) -> Result<OracleMaker, OracleSpecError> {
+    let Some(line) = &spec.argument else { return Err(fault("expected player:LINE")) };
+    if let Some(key) = spec.options.keys().next() {
+        return Err(fault(format!("a player's options stand in braces: player:{{LINE,{key}=VALUE}}")));
+    }
+    let line: PlayerSpec = line.parse().map_err(fault)?;
+    let registry = crate::players(&Surroundings::new(search_path.map(OsStr::to_owned), None));
+    // A table says by which weights it was made: files keep their names when their content changes.
+    let files = line.options.values().chain(&line.argument).filter_map(|name| std::fs::read(name).ok());
+    let hashes: String = files.map(|bytes| format!(" {:016x}", hash_bytes(0, &bytes))).collect();
+    let settings = format!("{line}{hashes}");
+    let build = move || -> Result<Box<dyn Oracle>, OracleSpecError> {
+        let player = registry.build(&line, 0).map_err(fault)?;
+        Ok(Box::new(PlayerOracle::new(player, settings.clone())))
+    };
+    // What is wrong with the line is said before any work begins.
+    build()?;
+    Ok(OracleMaker { build: Box::new(build) })
 }
 
 /// Reads keys that are numbers; any other is refused.

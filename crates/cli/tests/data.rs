@@ -286,6 +286,30 @@ fn tablebases_annotate_endings_and_set_the_rest_aside() {
     );
 }
 
+/// A student can be taught by a search over its own model.
+#[test]
+fn a_player_annotates_what_it_searches() {
+    let mavis = program();
+    mavis.write("games.txt", "44435\n");
+    mavis.run("data import games.txt --format connect4 --out positions.parquet");
+    for (oracle, out) in
+        [("player:mav-mcts:sims=20", "a"), ("player:mav-mcts:sims=20", "b"), ("player:mav", "c")]
+    {
+        mavis.run(&format!("data annotate positions.parquet --oracle {oracle} --out {out}"));
+    }
+    let rows = |out: &str| mavis.stdout(&format!("data export {out} --format jsonl"));
+    assert_eq!(rows("a"), rows("b"));
+    assert_ne!(rows("a"), rows("c"));
+    assert!(rows("a").contains("player mav-mcts:sims=20"));
+    let annotate = "data annotate positions.parquet --out x --oracle";
+    mavis.check_bad(&format!("{annotate} player"), "expected player:LINE");
+    mavis.check_bad(&format!("{annotate} player:nobody"), "nobody");
+    mavis.check_bad(&format!("{annotate} player:mav-mcts,sims=3"), "player:{LINE,sims=VALUE}");
+    let refused = mavis.command(&format!("{annotate} player:random")).output().unwrap();
+    let reason = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && reason.contains("has no value for the move"), "{reason}");
+}
+
 #[test]
 fn an_htp_engine_annotates_hex() {
     let mavis = program();

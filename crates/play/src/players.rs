@@ -9,6 +9,7 @@ mod internal;
 mod lookahead;
 mod mpc;
 mod oracle;
+mod player_oracle;
 mod predicted;
 mod predictor;
 mod random;
@@ -25,6 +26,7 @@ pub use internal::{Chosen, Ending, InternalPlayer, InternalPlayerSettings, Sourc
 pub use lookahead::Lookahead;
 pub use mpc::{Maker, MpcPlayer, MpcSettings, Steps};
 pub use oracle::{EngineSpec, GameOracle, OraclePlayer};
+pub use player_oracle::PlayerOracle;
 pub use predicted::Predicted;
 pub use predictor::{Finisher, PolicyChoice, PredictorPlayer, PredictorPolicy};
 pub use random::RandomPlayer;
