@@ -2,7 +2,7 @@
 
 use crate::{bad_input, own::PythonGame};
 use mavis_eval::{
-    EvalError, Evaluation, Evaluator, MoveValue, OneReply, Replies, Reply, Request, Value, Verdict,
+    EndOrMoves, EvalError, Evaluation, Evaluator, MoveValue, OneReply, Replies, Reply, Request, Value,
 };
 use mavis_game::Move;
 use mavis_search::Cancel;
@@ -154,7 +154,7 @@ fn answer<G: PythonGame>(callable: &Py<PyAny>, calls: &Calls, requests: &[Reques
         Known::Asked(state, moves) => {
             let values = values.next().unwrap_or_default();
             let listed = moves.iter().zip(values).map(|(&mv, value)| MoveValue { mv, value });
-            Ok(Evaluation { state, verdict: Verdict::Moves(listed.collect()) })
+            Ok(Evaluation { state, content: EndOrMoves::Moves(listed.collect()) })
         }
     };
     known.into_iter().map(reply).collect()
@@ -166,7 +166,7 @@ fn by_rules<G: PythonGame>(request: &Request<G>) -> Known<G> {
         return Known::Reply(Err(EvalError::hallucination(Mistake::IllegalMove, reason)));
     };
     match state.outcome() {
-        Some(outcome) => Known::Reply(Ok(Evaluation { state, verdict: Verdict::Ended(outcome) })),
+        Some(outcome) => Known::Reply(Ok(Evaluation { state, content: EndOrMoves::Ended(outcome) })),
         None => {
             let moves = state.legal_moves().to_vec();
             Known::Asked(state, moves)

@@ -3,8 +3,8 @@
 use crate::{arrays::bytes_of, bad_input, position::Position};
 use mavis_game::{Game as _, Move, Position as AnyPosition, Rules};
 use mavis_lang::{
-    Answer, Commands, Listing, Request, Start, Token, Variety, export, parse_commands, parse_example,
-    parse_request, referee, report,
+    Answer, Commands, Listing, Request, Start, Token, Variety, check_answer, export, parse_commands,
+    parse_example, parse_request, report,
 };
 use pyo3::{prelude::*, types::PyByteArray};
 use serde::Serialize;
@@ -148,7 +148,7 @@ pub(crate) fn parse(text: &str) -> PyResult<String> {
     };
     if length < tokens.len() {
         let (request, answer) = parse_example(&tokens).map_err(bad_input)?;
-        parsed.mistakes = referee(&request, &answer).mistakes.iter().map(ToString::to_string).collect();
+        parsed.mistakes = check_answer(&request, &answer).mistakes.iter().map(ToString::to_string).collect();
         parsed.answer = Some(Meaning::new(rules, &answer));
     }
     serde_json::to_string(&parsed).map_err(bad_input)

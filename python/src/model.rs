@@ -8,7 +8,7 @@ use crate::{
     process::{PerProcess, threads},
 };
 use mavis_eval::{
-    BestAction, EvalError, Evaluator, MoveValue, OneReply, Replies, Request, Verdict, WorldModel,
+    BestAction, EndOrMoves, EvalError, Evaluator, MoveValue, OneReply, Replies, Request, WorldModel,
 };
 use mavis_game::{Game as _, Outcome, Position as AnyPosition};
 use mavis_model::{
@@ -240,7 +240,7 @@ impl Model {
         let replies = interrupt::block_on(py, || {}, evaluator.evaluate(requests))?;
         let mut lists = Vec::with_capacity(replies.len());
         for reply in replies {
-            lists.push(reply.map_err(|error| PyRuntimeError::new_err(error.to_string()))?.verdict);
+            lists.push(reply.map_err(|error| PyRuntimeError::new_err(error.to_string()))?.content);
         }
         Ok(arrays(py, &states, &lists))
     }
@@ -270,7 +270,7 @@ impl Model {
         let decoded = decoded.map_err(failure)?.remove(0);
         let (meaning, hallucination, mistakes) = match decoded.answer(&request) {
             Ok(answer) => {
-                let mistakes = mavis_lang::referee(&request, &answer).mistakes;
+                let mistakes = mavis_lang::check_answer(&request, &answer).mistakes;
                 let mistakes = mistakes.iter().map(ToString::to_string).collect();
                 (Some(Meaning::new(request.commands.rules, &answer)), None, mistakes)
             }
@@ -334,13 +334,13 @@ fn failure(error: ModelError) -> PyErr {
     PyRuntimeError::new_err(chain(&error))
 }
 
-fn arrays<'py>(py: Python<'py>, states: &[Arc<AnyPosition>], verdicts: &[Verdict]) -> Arrays<'py> {
-    let (mut offsets, mut values) = (vec![0_i64], Vec::with_capacity(verdicts.len()));
+fn arrays<'py>(py: Python<'py>, states: &[Arc<AnyPosition>], contents: &[EndOrMoves]) -> Arrays<'py> {
+    let (mut offsets, mut values) = (vec![0_i64], Vec::with_capacity(contents.len()));
     let (mut means, mut modes, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-    for (state, verdict) in states.iter().zip(verdicts) {
-        match verdict {
-            Verdict::Ended(outcome) => values.push(points(state, *outcome)),
-            Verdict::Moves(moves) => {
+    for (state, content) in states.iter().zip(contents) {
+        match content {
+            EndOrMoves::Ended(outcome) => values.push(points(state, *outcome)),
+            EndOrMoves::Moves(moves) => {
                 for entry in moves {
                     means.push(entry.value.mean);
                     modes.push(entry.value.mode);

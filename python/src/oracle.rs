@@ -3,7 +3,7 @@
 use crate::{bad_input, chain, interrupt, position::Position};
 use mavis_bundled::OracleMaker;
 use mavis_game::{Game as _, Position as AnyPosition, Rules};
-use mavis_oracle::{Oracle as AnyOracle, OracleError, Score, Verdict, connect4::Connect4Solver};
+use mavis_oracle::{Oracle as AnyOracle, OracleError, Ranking, Score, connect4::Connect4Solver};
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use serde::Serialize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -53,21 +53,21 @@ impl Oracle {
         &self.identity
     }
 
-    /// The verdict on a position that is not over.
+    /// The ranking on a position that is not over.
     #[pyo3(signature = (position, /))]
     fn evaluate<'py>(slf: &Bound<'py, Self>, position: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("mavis._oracle")?.call_method1("evaluate", (slf, position))
     }
 
-    /// The verdict on a position as JSON, best move first.
+    /// The ranking on a position as JSON, best move first.
     #[pyo3(signature = (position, /))]
     fn _evaluate(&self, py: Python<'_>, position: PyRef<'_, Position>) -> PyResult<String> {
         let (oracle, asked) = (self.oracle.clone(), position.get().clone());
         let judged = asked.clone();
         drop(position);
         let work = move || oracle.lock().unwrap_or_else(PoisonError::into_inner).evaluate(&asked);
-        let verdict = interrupt::run_detached(py, work)?.map_err(failure)?;
-        let moves: Vec<Judged> = verdict
+        let ranking = interrupt::run_detached(py, work)?.map_err(failure)?;
+        let moves: Vec<Judged> = ranking
             .moves
             .iter()
             .map(|entry| {
@@ -131,17 +131,17 @@ pub(crate) fn solve(py: Python<'_>, position: PyRef<'_, Position>) -> PyResult<S
         return Err(bad_input(format!("the game is over: {outcome} ({reason})")));
     }
     let judged = asked.clone();
-    let verdict = interrupt::run_detached(py, move || Connect4Solver::default().evaluate(&judged))?;
-    serde_json::to_string(&solved(&asked, &verdict.map_err(failure)?)).map_err(bad_input)
+    let ranking = interrupt::run_detached(py, move || Connect4Solver::default().evaluate(&judged))?;
+    serde_json::to_string(&solved(&asked, &ranking.map_err(failure)?)).map_err(bad_input)
 }
 
-fn solved(position: &AnyPosition, verdict: &Verdict) -> Solved {
-    let row = |entry: &mavis_oracle::MoveVerdict| SolvedMove {
+fn solved(position: &AnyPosition, ranking: &Ranking) -> Solved {
+    let row = |entry: &mavis_oracle::RankedMove| SolvedMove {
         r#move: position.move_text(entry.mv),
         score: if let Score::Solved(score) = entry.score { score } else { 0 },
         plies: entry.plies,
     };
-    let moves: Vec<SolvedMove> = verdict.moves.iter().map(row).collect();
+    let moves: Vec<SolvedMove> = ranking.moves.iter().map(row).collect();
     Solved {
         position: position.to_string(),
         score: moves.iter().map(|row| row.score).max().unwrap_or(0),

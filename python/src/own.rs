@@ -75,10 +75,10 @@ impl State {
 /// A position of a game written in Python, with what its rules say of it.
 #[derive(Clone)]
 pub(crate) struct OwnGame {
-    node: Arc<Node>,
+    node: Arc<OwnState>,
 }
 
-struct Node {
+struct OwnState {
     class: Arc<Class>,
     /// The Python object; `None` after its rules raised an exception, which ends the game.
     state: Option<Py<PyAny>>,
@@ -158,7 +158,7 @@ impl Class {
 }
 
 /// Work on the rules of a class, from begin to end: an exception in the rules cancels it and comes out of it.
-pub(crate) struct Run {
+pub(crate) struct RulesUse {
     class: Arc<Class>,
 }
 
@@ -169,24 +169,24 @@ impl OwnRules {
     }
 
     /// Begins work that `cancel` ends.
-    pub(crate) fn begin(&self, cancel: &Cancel) -> Run {
+    pub(crate) fn begin(&self, cancel: &Cancel) -> RulesUse {
         let mut runs = lock(&self.0.runs);
         if runs.cancels.is_empty() {
             runs.failure = None;
         }
         runs.cancels.push(cancel.clone());
-        Run { class: self.0.clone() }
+        RulesUse { class: self.0.clone() }
     }
 }
 
-impl Run {
+impl RulesUse {
     /// Ends the work; the exception of the rules, if there was one.
     pub(crate) fn end(self, py: Python<'_>) -> PyResult<()> {
         lock(&self.class.runs).failure.as_ref().map_or(Ok(()), |error| Err(error.clone_ref(py)))
     }
 }
 
-impl Drop for Run {
+impl Drop for RulesUse {
     fn drop(&mut self) {
         // One token for one run; which of them it is does not matter, as an exception cancels all.
         lock(&self.class.runs).cancels.pop();
@@ -240,12 +240,12 @@ impl OwnGame {
         // A position that counts its plies lets a search keep its tree for the next one.
         let ply = ply.max(object.getattr("ply")?.extract()?);
         let state = Some(object.clone().unbind());
-        Ok(Self { node: Arc::new(Node { class: class.clone(), state, text, side, moves, outcome, ply }) })
+        Ok(Self { node: Arc::new(OwnState { class: class.clone(), state, text, side, moves, outcome, ply }) })
     }
 
     /// What takes the place of a position that the rules failed to give: the work on it ends, and its result is not used.
     fn broken(class: &Arc<Class>, ply: u32) -> Self {
-        let node = Node {
+        let node = OwnState {
             class: class.clone(),
             state: None,
             text: "an exception".to_owned(),

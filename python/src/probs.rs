@@ -8,8 +8,8 @@ use crate::{
 use mavis_game::{FromRules as _, Rules};
 use mavis_net::Device;
 use mavis_probs::{
-    Meter, ProbsError, RunOptions, Settings, Summary, preset, small_settings, train as train_six, train_game,
-    wire::Line,
+    Meter, ProbsError, ProbsSettings, RunOptions, Summary, preset, small_settings, train as train_six,
+    train_game, wire::Line,
 };
 use mavis_search::Cancel;
 use pyo3::{
@@ -69,7 +69,7 @@ fn watched(
 }
 
 /// Settings with some of them replaced.
-fn with(settings: Settings, changes: &str) -> PyResult<Settings> {
+fn with(settings: ProbsSettings, changes: &str) -> PyResult<ProbsSettings> {
     let mut fields = serde_json::to_value(settings).map_err(bad_input)?;
     let changes: serde_json::Map<String, serde_json::Value> =
         serde_json::from_str(changes).map_err(bad_input)?;

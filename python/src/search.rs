@@ -4,14 +4,14 @@ use crate::{
     bad_input,
     callable::Calls,
     interrupt,
-    own::{OwnGame, PythonGame, Run, State},
+    own::{OwnGame, PythonGame, RulesUse, State},
     source::{evaluator, open_evaluator},
 };
 use mavis_eval::Evaluator;
 use mavis_game::{Game, Move, Position as AnyPosition};
 use mavis_search::{
     Cancel, Stop,
-    mcts::{Proof, Report, Search as Mcts, Settings, Stopped},
+    mcts::{MctsSettings, Proof, Report, Search as Mcts, Stopped},
     wire::SavedTree,
 };
 use pyo3::{prelude::*, sync::MutexExt as _};
@@ -28,7 +28,7 @@ use std::{
 #[pyclass(module = "mavis._mavis", frozen)]
 pub(crate) struct Search {
     source: Py<PyAny>,
-    settings: Settings,
+    settings: MctsSettings,
     six: Arc<Slot<AnyPosition>>,
     /// Made for the first position of a game written in Python.
     own: OnceLock<Arc<Slot<OwnGame>>>,
@@ -37,21 +37,23 @@ pub(crate) struct Search {
 /// Name, default, what it may be and help of every option.
 #[pyfunction]
 pub(crate) fn search_options() -> Vec<(&'static str, String, String, &'static str)> {
-    let row = |knob: mavis_search::knob::Knob| (knob.name, knob.default, knob.range.to_string(), knob.help);
-    Settings::knobs().into_iter().map(row).collect()
+    let row = |tunable: mavis_search::tunable::Tunable| {
+        (tunable.name, tunable.default, tunable.range.to_string(), tunable.help)
+    };
+    MctsSettings::tunables().into_iter().map(row).collect()
 }
 
 /// The search of one kind of game.
 struct Slot<G: Game> {
     evaluator: Arc<dyn Evaluator<G>>,
     calls: Calls,
-    settings: Settings,
+    settings: MctsSettings,
     /// `None` before the first position.
     search: Mutex<Option<Mcts<G>>>,
 }
 
 impl<G: PythonGame> Slot<G> {
-    fn new((evaluator, calls): (Arc<dyn Evaluator<G>>, Calls), settings: &Settings) -> Arc<Self> {
+    fn new((evaluator, calls): (Arc<dyn Evaluator<G>>, Calls), settings: &MctsSettings) -> Arc<Self> {
         Arc::new(Self { evaluator, calls, settings: settings.clone(), search: Mutex::default() })
     }
 
@@ -84,7 +86,7 @@ impl<G: PythonGame> Slot<G> {
     }
 
     /// Searches on another thread.
-    fn stream(self: &Arc<Self>, state: &Arc<G>, run: Option<Run>, cancel: Cancel) -> PyResult<Stream> {
+    fn stream(self: &Arc<Self>, state: &Arc<G>, run: Option<RulesUse>, cancel: Cancel) -> PyResult<Stream> {
         let (sender, reports) = channel();
         let (slot, asked, stop) = (self.clone(), state.clone(), Stop::on(&cancel));
         let work = move || {
@@ -133,7 +135,7 @@ impl Search {
 impl Search {
     #[new]
     fn new(source: &Bound<'_, PyAny>, options: Vec<(String, String)>) -> PyResult<Self> {
-        let mut settings = Settings::default();
+        let mut settings = MctsSettings::default();
         for (name, value) in &options {
             settings.set(name, value).map_err(bad_input)?;
         }

@@ -8,8 +8,8 @@ use crate::{
     own::PythonGame,
 };
 use mavis_eval::{Cache, Evaluator, WorldModel};
-use mavis_oracle::{Identity, Oracle as AnyOracle, OracleError, OracleEvaluator, Verdict};
-use mavis_search::mcts::{Order, Settings};
+use mavis_oracle::{Identity, Oracle as AnyOracle, OracleError, OracleEvaluator, Ranking};
+use mavis_search::mcts::{MctsSettings, Order};
 use pyo3::{exceptions::PyTypeError, prelude::*};
 use std::sync::{Arc, PoisonError};
 
@@ -46,7 +46,7 @@ impl Scripted {
 /// An evaluator for searches of the six games, and where its Python calls report.
 pub(crate) fn evaluator(
     source: &Bound<'_, PyAny>,
-    settings: &Settings,
+    settings: &MctsSettings,
 ) -> PyResult<(Arc<dyn Evaluator>, Calls)> {
     if let Ok(model) = source.cast::<Model>() {
         let model = model.get().shared();
@@ -67,7 +67,7 @@ pub(crate) fn evaluator(
 /// An evaluator for searches of any game.
 pub(crate) fn open_evaluator<G: PythonGame>(
     source: &Bound<'_, PyAny>,
-    settings: &Settings,
+    settings: &MctsSettings,
 ) -> PyResult<(Arc<dyn Evaluator<G>>, Calls)> {
     let calls = Calls::default();
     let evaluator: Arc<dyn Evaluator<G>> = if source.cast::<Free>().is_ok() {
@@ -101,7 +101,7 @@ impl AnyOracle for Locked {
         Identity { name: self.identity.clone(), version: String::new(), settings: String::new() }
     }
 
-    fn evaluate(&mut self, position: &mavis_game::Position) -> Result<Verdict, OracleError> {
+    fn evaluate(&mut self, position: &mavis_game::Position) -> Result<Ranking, OracleError> {
         self.oracle.lock().unwrap_or_else(PoisonError::into_inner).evaluate(position)
     }
 }

@@ -7,12 +7,12 @@ mod annotated;
 mod arguments;
 mod commands;
 mod input;
-mod knobs;
 mod positions;
 mod progress;
 mod registry;
 mod stop;
 mod terminal;
+mod tunables;
 
 use arguments::Arguments;
 use mavis_bundled as bundled;

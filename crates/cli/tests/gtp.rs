@@ -135,9 +135,9 @@ fn an_htp_oracle_asks_our_engine_for_every_move() {
     };
     let mut oracle = HtpOracle::start(settings).unwrap();
     let position = Position::parse(Rules::Hex { size: 3, swap: false }, "x.o/x../.o. x").unwrap();
-    let verdict = oracle.evaluate(&position).unwrap();
-    assert_eq!(verdict.moves.len(), 5);
-    assert_eq!(position.move_text(verdict.best().unwrap()), "a3");
+    let ranking = oracle.evaluate(&position).unwrap();
+    assert_eq!(ranking.moves.len(), 5);
+    assert_eq!(position.move_text(ranking.best().unwrap()), "a3");
 }
 
 #[test]

@@ -176,7 +176,7 @@ fn the_second_ctrl_c_stops_at_once() {
 }
 
 #[test]
-fn a_test_stops_at_its_verdict() {
+fn a_test_stops_at_its_decision() {
     let mavis = league(
         "
         name = 'test'

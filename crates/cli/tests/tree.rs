@@ -1,4 +1,4 @@
-//! Search trees as files, knobs as flags, and what the rules say of a model's own world, through the real binary.
+//! Search trees as files, options as flags, and what the rules say of a model's own world, through the real binary.
 #![allow(clippy::unwrap_used, reason = "a panic in a test is the failure we want to see")]
 
 use mavis_testkit::Program;
@@ -42,7 +42,7 @@ fn a_tree_is_saved_shown_compared_drawn_and_searched_on() {
 }
 
 #[test]
-fn knobs_are_flags_of_the_player() {
+fn tunables_are_flags_of_the_player() {
     let mavis = Program::new(env!("CARGO_BIN_EXE_mavis"));
     let by_line = mavis.stdout("analyze --game othello --player scripted-mcts:sims=30,batch=1,c_puct=0.5");
     let by_flag =

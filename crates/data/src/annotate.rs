@@ -8,7 +8,7 @@ use crate::table::{TableReader, n_rows, table_files};
 use crate::unique::repeats;
 use crate::wire::{AnnotationRow, MoveRow, MoveText, OracleName, Place, PositionRow, ScoreUnit};
 use mavis_game::{Game, Position};
-use mavis_oracle::{Identity, Oracle, Score, Verdict};
+use mavis_oracle::{Identity, Oracle, Ranking, Score};
 use sheet::Sheet;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -82,10 +82,10 @@ pub fn annotate(
         |oracle_here, chunk: Result<Chunk, JobError>| {
             let (begin, chunk) = (Instant::now(), chunk?);
             let n_items = chunk.rows.len() as u32;
-            let judged = judge(&mut **oracle_here, &oracle, chunk);
+            let judged = annotate_chunk(&mut **oracle_here, &oracle, chunk);
             let n_in_time = CHUNK_TIME.as_nanos() / (begin.elapsed() / n_items.max(1)).as_nanos().max(1);
             chunk_size.store((n_in_time as usize).clamp(1, MOST), Ordering::Relaxed);
-            Ok::<Judged, JobError>(judged)
+            Ok::<AnnotatedChunk, JobError>(judged)
         },
         |chunk| {
             let chunk = chunk?;
@@ -202,47 +202,47 @@ impl Iterator for Work<'_> {
     }
 }
 
-/// A chunk with its verdicts.
-struct Judged {
+/// A chunk with its rankings.
+struct AnnotatedChunk {
     shard: u64,
     last: bool,
     rows: Vec<Result<AnnotationRow, SetAside>>,
 }
 
-fn judge(oracle: &mut dyn Oracle, name: &Arc<OracleName>, chunk: Chunk) -> Judged {
+fn annotate_chunk(oracle: &mut dyn Oracle, name: &Arc<OracleName>, chunk: Chunk) -> AnnotatedChunk {
     let mut reader = crate::PositionReader::default();
     let read = |row: &PositionRow| reader.position(&row.place.game, &row.place.position);
     let positions: Vec<Result<Position, String>> = chunk.rows.iter().map(read).collect();
     // A finished game needs no oracle: there is nothing to judge.
     let is_open = |position: &&Position| position.n_legal_moves() > 0;
     let open: Vec<Position> = positions.iter().flatten().filter(is_open).cloned().collect();
-    let mut verdicts = oracle.evaluate_all(&open).into_iter();
+    let mut rankings = oracle.evaluate_all(&open).into_iter();
     let rows = chunk.rows.into_iter().zip(positions).map(|(row, position)| {
         let aside = |reason: String| SetAside { position: row.place.position.clone(), reason };
         let position = position.map_err(aside)?;
-        let verdict = match is_open(&&position) {
-            true => verdicts.next().unwrap_or_else(|| Ok(Verdict { moves: Vec::new() })),
-            false => Ok(Verdict { moves: Vec::new() }),
+        let ranking = match is_open(&&position) {
+            true => rankings.next().unwrap_or_else(|| Ok(Ranking { moves: Vec::new() })),
+            false => Ok(Ranking { moves: Vec::new() }),
         };
-        let verdict = verdict.map_err(|error| aside(error.to_string()))?;
-        annotation(&position, &verdict, row.place.game_id.clone(), name).map_err(aside)
+        let ranking = ranking.map_err(|error| aside(error.to_string()))?;
+        annotation(&position, &ranking, row.place.game_id.clone(), name).map_err(aside)
     });
-    Judged { shard: chunk.shard, last: chunk.last, rows: rows.collect() }
+    AnnotatedChunk { shard: chunk.shard, last: chunk.last, rows: rows.collect() }
 }
 
-/// The row of a verdict.
+/// The row of a ranking.
 pub(crate) fn annotation(
     position: &Position,
-    verdict: &Verdict,
+    ranking: &Ranking,
     game_id: Option<String>,
     oracle: &Arc<OracleName>,
 ) -> Result<AnnotationRow, String> {
     let n_legal = position.n_legal_moves();
-    if verdict.moves.len() != n_legal {
-        return Err(format!("{} verdicts for {n_legal} legal moves", verdict.moves.len()));
+    if ranking.moves.len() != n_legal {
+        return Err(format!("{} rankings for {n_legal} legal moves", ranking.moves.len()));
     }
     let mut moves = Vec::with_capacity(n_legal);
-    for judged in &verdict.moves {
+    for judged in &ranking.moves {
         let text = position.move_text(judged.mv);
         moves.push(MoveRow {
             mv: MoveText::from(&text).map_err(|_| format!("'{text}' is too long for a move"))?,

@@ -5,7 +5,7 @@ use crate::job::{Job, JobError, JobEvent, Meter, SetAside, Shard, ordered};
 use crate::table::TableWriter;
 use crate::wire::{AnnotationRow, GameRow, OracleName};
 use mavis_game::{Game, Move, Position, Rules};
-use mavis_oracle::{Identity, Oracle, Verdict};
+use mavis_oracle::{Identity, Oracle, Ranking};
 use mavis_stable::seed::{hash_bytes, mix};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Verdicts remembered for all threads, so that openings are judged once; some hundred megabytes at most.
+/// Rankings remembered for all threads, so that openings are judged once; some hundred megabytes at most.
 const N_REMEMBERED: usize = 200_000;
 /// Positions up to this ply are remembered; later ones hardly ever come again.
 const REMEMBERED_PLY: u32 = 12;
@@ -127,30 +127,30 @@ fn job_settings(settings: &SelfplaySettings, identity: &Identity) -> BTreeMap<St
     .into()
 }
 
-/// Verdicts on early positions. Oracles give the same verdict however often they are asked, so remembering changes nothing
+/// Rankings on early positions. Oracles give the same ranking however often they are asked, so remembering changes nothing
 /// but the time.
 #[derive(Default)]
-struct Memory(Mutex<HashMap<u64, Arc<Verdict>>>);
+struct Memory(Mutex<HashMap<u64, Arc<Ranking>>>);
 
 impl Memory {
-    fn verdict(&self, oracle: &mut dyn Oracle, position: &Position) -> Result<Arc<Verdict>, SetAside> {
+    fn ranking(&self, oracle: &mut dyn Oracle, position: &Position) -> Result<Arc<Ranking>, SetAside> {
         let early = position.ply() <= REMEMBERED_PLY;
         let key = position.key();
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if early && let Some(known) = lock().get(&key) {
             return Ok(Arc::clone(known));
         }
-        let verdict = oracle
+        let ranking = oracle
             .evaluate(position)
             .map(Arc::new)
             .map_err(|error| SetAside { position: position.to_string(), reason: error.to_string() })?;
         if early {
             let mut known = lock();
             if known.len() < N_REMEMBERED {
-                known.insert(key, Arc::clone(&verdict));
+                known.insert(key, Arc::clone(&ranking));
             }
         }
-        Ok(verdict)
+        Ok(ranking)
     }
 }
 
@@ -187,11 +187,11 @@ impl Play<'_> {
         }
         loop {
             let over = position.n_legal_moves() == 0;
-            let verdict = match over {
-                true => Arc::new(Verdict { moves: Vec::new() }),
-                false => self.memory.verdict(oracle, &position)?,
+            let ranking = match over {
+                true => Arc::new(Ranking { moves: Vec::new() }),
+                false => self.memory.ranking(oracle, &position)?,
             };
-            let annotation = annotation(&position, &verdict, Some(id.clone()), self.oracle)
+            let annotation = annotation(&position, &ranking, Some(id.clone()), self.oracle)
                 .map_err(|reason| SetAside { position: position.to_string(), reason })?;
             annotated.push((position.key(), annotation));
             if over || row.moves.len() as u64 >= u64::from(self.settings.max_plies) {
@@ -200,7 +200,7 @@ impl Play<'_> {
             let mv = if random.random_bool(self.settings.epsilon.clamp(0.0, 1.0)) {
                 position.random_move(random.random())
             } else {
-                greedy(rules, &verdict, &mut random)
+                greedy(rules, &ranking, &mut random)
             };
             let Some(mv) = mv else { break };
             row.moves.push(position.move_text(mv));
@@ -213,14 +213,14 @@ impl Play<'_> {
 
 /// In Connect Four any move with the best value (not only the shortest way: paper 001 asks for the minimax value), elsewhere
 /// the oracle's choice.
-fn greedy(rules: Rules, verdict: &Verdict, random: &mut impl Rng) -> Option<Move> {
-    let best = verdict.moves.first()?;
+fn greedy(rules: Rules, ranking: &Ranking, random: &mut impl Rng) -> Option<Move> {
+    let best = ranking.moves.first()?;
     if rules != Rules::Connect4 {
         return Some(best.mv);
     }
-    let equal = verdict.moves.iter().filter(|judged| judged.win_probability == best.win_probability);
+    let equal = ranking.moves.iter().filter(|entry| entry.win_probability == best.win_probability);
     let place = random.random_range(0..equal.clone().count());
-    equal.map(|judged| judged.mv).nth(place)
+    equal.map(|entry| entry.mv).nth(place)
 }
 
 /// The shard being filled.

@@ -47,15 +47,12 @@ impl Labeler for Box<dyn Oracle> {
     }
 
     fn label(&mut self, positions: &[Position]) -> Vec<Result<Evaluation, String>> {
-        let verdicts = self.evaluate_all(positions);
-        let evaluation = |verdict: mavis_oracle::Verdict| Evaluation {
-            best: verdict.moves.first().map(|judged| judged.mv),
-            moves: verdict.moves.iter().map(|judged| (judged.mv, judged.win_probability)).collect(),
+        let rankings = self.evaluate_all(positions);
+        let evaluation = |ranking: mavis_oracle::Ranking| Evaluation {
+            best: ranking.moves.first().map(|entry| entry.mv),
+            moves: ranking.moves.iter().map(|entry| (entry.mv, entry.win_probability)).collect(),
         };
-        verdicts
-            .into_iter()
-            .map(|verdict| verdict.map(evaluation).map_err(|error| error.to_string()))
-            .collect()
+        rankings.into_iter().map(|entry| entry.map(evaluation).map_err(|error| error.to_string())).collect()
     }
 }
 

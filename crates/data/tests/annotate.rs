@@ -8,7 +8,7 @@ use mavis_data::job::JobEvent;
 use mavis_data::wire::{AnnotationRow, Place, PositionRow};
 use mavis_data::{AnnotateSettings, Annotated, annotate};
 use mavis_game::{Game, Position, Rules};
-use mavis_oracle::{Identity, MoveVerdict, Oracle, OracleError, Score, Verdict};
+use mavis_oracle::{Identity, Oracle, OracleError, RankedMove, Ranking, Score};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Oracle for Keys {
         Identity { name: "keys".to_owned(), version: "1".to_owned(), settings: String::new() }
     }
 
-    fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError> {
+    fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {
         self.n_asked.fetch_add(1, Ordering::Relaxed);
         if position.key().is_multiple_of(10) {
             let reason = "its key ends in 0".to_owned();
@@ -37,8 +37,8 @@ impl Oracle for Keys {
         }
         let score = |idx: u64| Score::WinRate((position.key() >> idx) as u8 as f32 / 255.0);
         let moves = (0..).zip(position.legal_moves());
-        let moves = moves.map(|(idx, mv)| MoveVerdict::new(Rules::Connect4, mv, score(idx), None));
-        Ok(Verdict { moves: moves.collect() })
+        let moves = moves.map(|(idx, mv)| RankedMove::new(Rules::Connect4, mv, score(idx), None));
+        Ok(Ranking { moves: moves.collect() })
     }
 }
 

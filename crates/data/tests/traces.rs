@@ -75,10 +75,10 @@ fn traces_of_the_solver_are_true_to_it_and_the_same_for_a_seed() {
     for row in &table {
         let trace = read_trace(&tokens(row)).unwrap();
         let reference = |position: &Position| {
-            let verdict = Connect4Solver::default().evaluate(position).ok()?;
+            let ranking = Connect4Solver::default().evaluate(position).ok()?;
             Some(Evaluation {
-                best: verdict.moves.first().map(|judged| judged.mv),
-                moves: verdict.moves.iter().map(|judged| (judged.mv, judged.win_probability)).collect(),
+                best: ranking.moves.first().map(|entry| entry.mv),
+                moves: ranking.moves.iter().map(|entry| (entry.mv, entry.win_probability)).collect(),
             })
         };
         assert_eq!(check_trace(&trace, Some(&reference)), Ok(()));

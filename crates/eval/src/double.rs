@@ -10,7 +10,7 @@ pub use free::Free;
 pub use mistaken::{Mistaken, Mistakes};
 pub use scripted::Scripted;
 
-use crate::{EvalError, Evaluation, MoveValue, Reply, Request, Value, Verdict};
+use crate::{EndOrMoves, EvalError, Evaluation, MoveValue, Reply, Request, Value};
 use mavis_game::{Game, Move};
 use mavis_stable::seed;
 use mavis_value::Mistake;
@@ -23,14 +23,14 @@ fn by_rules<G: Game>(request: &Request<G>, value: impl Fn(&G, Move) -> Value) ->
             "the move cannot be played in the parent state",
         ));
     };
-    let verdict = match state.outcome() {
-        Some(outcome) => Verdict::Ended(outcome),
+    let content = match state.outcome() {
+        Some(outcome) => EndOrMoves::Ended(outcome),
         None => {
             let moves = state.legal_moves();
-            Verdict::Moves(moves.iter().map(|&mv| MoveValue { mv, value: value(&state, mv) }).collect())
+            EndOrMoves::Moves(moves.iter().map(|&mv| MoveValue { mv, value: value(&state, mv) }).collect())
         }
     };
-    Ok(Evaluation { state, verdict })
+    Ok(Evaluation { state, content })
 }
 
 /// Mixes a key and a seed into 64 well-spread bits.

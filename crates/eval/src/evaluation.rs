@@ -13,12 +13,12 @@ pub struct Evaluation<G = Position> {
     /// The state as the evaluator sees it: the one asked for, or its own word on what follows the move.
     pub state: Arc<G>,
     /// The end of the game, or what can be played.
-    pub verdict: Verdict,
+    pub content: EndOrMoves,
 }
 
 /// The end of the game, or what can be played.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Verdict {
+pub enum EndOrMoves {
     /// The game is over.
     Ended(Outcome),
     /// The moves with their values, in no particular order; all legal ones, or the best if fewer were listed.

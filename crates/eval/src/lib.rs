@@ -11,14 +11,14 @@
 //! in good form and against the rules).
 //!
 //! ```
-//! use mavis_eval::{Evaluator, Request, Scripted, Verdict};
+//! use mavis_eval::{Evaluator, Request, Scripted, EndOrMoves};
 //! use mavis_game::{Position, Rules};
 //!
 //! let evaluator = Scripted::new(7);
 //! let request = Request::state(Position::start(Rules::Connect4));
 //! let runtime = tokio::runtime::Builder::new_current_thread().build()?;
 //! let reply = runtime.block_on(evaluator.evaluate_one(request))?;
-//! let Verdict::Moves(moves) = reply.verdict else { panic!("the game has just begun") };
+//! let EndOrMoves::Moves(moves) = reply.content else { panic!("the game has just begun") };
 //! assert_eq!(moves.len(), 7);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -31,7 +31,7 @@ mod world;
 mod wrap;
 
 pub use double::{Faults, Faulty, Free, Mistaken, Mistakes, Scripted};
-pub use evaluation::{EvalError, Evaluation, MoveValue, Reply, Value, Verdict};
+pub use evaluation::{EndOrMoves, EvalError, Evaluation, MoveValue, Reply, Value};
 pub use evaluator::{BestAction, Evaluator, OneReply, Replies, ready};
 pub use request::Request;
 pub use world::WorldModel;

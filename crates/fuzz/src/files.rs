@@ -7,7 +7,7 @@ use mavis_game::{Position, Rules};
 
 use mavis_league::wire::{LeagueConfig, PlayerConfig, StoredGame, pgn, results_of};
 use mavis_net::{SmallCheckpoint, TransformerConfig};
-use mavis_search::mcts::{Search, Settings};
+use mavis_search::mcts::{MctsSettings, Search};
 use mavis_search::wire::SavedTree;
 use std::cell::RefCell;
 use std::io::Write as _;
@@ -85,7 +85,8 @@ pub(crate) fn tree(input: &[u8]) {
         Ok(tree) => tree,
         Err(error) => return assert_reason(&error.to_string()),
     };
-    match Search::<Position>::restore(&tree, Arc::new(mavis_eval::Scripted::new(1)), Settings::default()) {
+    match Search::<Position>::restore(&tree, Arc::new(mavis_eval::Scripted::new(1)), MctsSettings::default())
+    {
         Ok(search) => assert!(search.snapshot().to_json().is_ok()),
         Err(error) => assert_reason(&error.to_string()),
     }

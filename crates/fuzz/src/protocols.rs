@@ -1,7 +1,7 @@
 //! Lines of GUIs, controllers and engines.
 
 use mavis_oracle::gtp::{GtpCommand, Response};
-use mavis_oracle::uci::{Answer, Command};
+use mavis_oracle::uci::{Command, EngineMessage};
 
 /// Each line as a command of a GUI and as an answer of an engine.
 pub(crate) fn uci(input: &[u8]) {
@@ -9,9 +9,9 @@ pub(crate) fn uci(input: &[u8]) {
         let command = Command::parse(line);
         let printed = command.to_string();
         assert_eq!(Command::parse(&printed).to_string(), printed, "{line:?}");
-        let answer = Answer::parse(line);
+        let answer = EngineMessage::parse(line);
         let printed = answer.to_string();
-        assert_eq!(Answer::parse(&printed).to_string(), printed, "{line:?}");
+        assert_eq!(EngineMessage::parse(&printed).to_string(), printed, "{line:?}");
     }
 }
 

@@ -3,12 +3,12 @@
 mod code;
 mod history;
 mod key;
-mod mirror;
 mod notation;
 mod start;
+mod symmetry;
 mod unmove;
 
-pub use mirror::Mirror;
+pub use symmetry::ChessSymmetry;
 
 use crate::{EndReason, Game, Move, MoveError, Moves, Outcome, PositionError, Rules, Side, game::pick};
 use history::History;

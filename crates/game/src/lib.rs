@@ -37,7 +37,7 @@ mod rules;
 mod togyz;
 mod types;
 
-pub use chess::{Chess, Mirror};
+pub use chess::{Chess, ChessSymmetry};
 pub use connect4::Connect4;
 pub use game::{FromRules, Game, GameVisitor};
 pub use hex::Hex;

@@ -31,18 +31,18 @@ struct Counts {
     n_respelled: u32,
 }
 
-type Verdict = Result<Counts, String>;
+type ReplayResult = Result<Counts, String>;
 
 impl Visitor for Replay {
     type Tags = Tags;
     type Movetext = Movetext;
-    type Output = Verdict;
+    type Output = ReplayResult;
 
-    fn begin_tags(&mut self) -> ControlFlow<Verdict, Tags> {
+    fn begin_tags(&mut self) -> ControlFlow<ReplayResult, Tags> {
         ControlFlow::Continue(Tags::default())
     }
 
-    fn tag(&mut self, tags: &mut Tags, name: &[u8], value: RawTag<'_>) -> ControlFlow<Verdict> {
+    fn tag(&mut self, tags: &mut Tags, name: &[u8], value: RawTag<'_>) -> ControlFlow<ReplayResult> {
         let value = value.decode_utf8_lossy().into_owned();
         match name {
             b"FEN" => tags.fen = Some(value),
@@ -52,7 +52,7 @@ impl Visitor for Replay {
         ControlFlow::Continue(())
     }
 
-    fn begin_movetext(&mut self, tags: Tags) -> ControlFlow<Verdict, Movetext> {
+    fn begin_movetext(&mut self, tags: Tags) -> ControlFlow<ReplayResult, Movetext> {
         // Two Chess960 games lie among the standard ones; their rooks give them away.
         let parse = |fen: String| {
             Chess::parse(self.mode, &fen).or_else(|_| Chess::parse(CastlingMode::Chess960, &fen))
@@ -67,7 +67,7 @@ impl Visitor for Replay {
         }
     }
 
-    fn san(&mut self, movetext: &mut Movetext, san: SanPlus) -> ControlFlow<Verdict> {
+    fn san(&mut self, movetext: &mut Movetext, san: SanPlus) -> ControlFlow<ReplayResult> {
         match step(&mut movetext.position, &san.to_string()) {
             Ok(respelled) => {
                 movetext.counts.n_plies += 1;
@@ -78,7 +78,7 @@ impl Visitor for Replay {
         }
     }
 
-    fn end_game(&mut self, movetext: Movetext) -> Verdict {
+    fn end_game(&mut self, movetext: Movetext) -> ReplayResult {
         check_end(&movetext.position, &movetext.termination)?;
         Ok(movetext.counts)
     }
@@ -116,8 +116,8 @@ fn replay(mode: CastlingMode, pgn: &[u8]) -> Counts {
     let mut reader = Reader::new(pgn);
     let mut failures = Vec::new();
     let mut total = Counts::default();
-    while let Some(verdict) = reader.read_game(&mut Replay { mode }).unwrap() {
-        match verdict {
+    while let Some(result) = reader.read_game(&mut Replay { mode }).unwrap() {
+        match result {
             Ok(counts) => {
                 total.n_games += 1;
                 total.n_plies += counts.n_plies;

@@ -8,7 +8,7 @@
 //! - [`vocab`]: strings, ids, encoding and decoding; [`moves`]: moves and their tokens; [`value`]: buckets and their tokens.
 //! - [`state`]: positions as fields of fixed width.
 //! - [`Commands`], [`Request`]: what is given and asked; [`ExampleBuilder`]: annotated positions to training examples.
-//! - [`parser`]: strict and total, tokens to an [`Answer`] or a [`Hallucination`]; [`mod@referee`]: answers against the rules.
+//! - [`parser`]: strict and total, tokens to an [`Answer`] or a [`Hallucination`]; [`mod@check`]: answers against the rules.
 //! - [`progress`]: an answer while it is written: when it ends, which token is a value.
 //! - [`trace`]: internal search written out, read back and checked.
 //! - [`export`]: the vocabulary as Hugging Face files; [`report`]: what the commands `mavis lang` show.
@@ -27,6 +27,7 @@
 //! ```
 
 pub mod answer;
+pub mod check;
 pub mod command;
 pub mod example;
 pub mod export;
@@ -34,7 +35,6 @@ pub mod hallucination;
 pub mod moves;
 pub mod parser;
 pub mod progress;
-pub mod referee;
 pub mod report;
 pub mod request;
 pub mod state;
@@ -43,12 +43,12 @@ pub mod value;
 pub mod vocab;
 
 pub use answer::{Answer, Listing};
+pub use check::{AnswerCheck, Legality, Metrics, check_answer, parse_true_answer};
 pub use command::{Commands, Form, Forms, Given, Top};
 pub use example::{Annotation, BuildError, Example, ExampleBuilder, ListSpan, Variety};
 pub use hallucination::Hallucination;
 pub use parser::{parse_answer, parse_commands, parse_example, parse_example_text, parse_request};
 pub use progress::{AnswerProgress, Step};
-pub use referee::{Legality, Metrics, Verdict, judge, referee};
 pub use request::{Request, Start};
 pub use trace::{Trace, check_trace, grow_trace, read_trace, write_trace};
 pub use vocab::{Token, Vocabulary, vocabulary, vocabulary_hash};

@@ -33,7 +33,7 @@ use mavis_value::{Bucket, Mistake};
 
 /// Reads an answer to a request: the tokens after its prompt, openings included, the stop token excluded.
 ///
-/// This checks the language and what the answer alone shows; whether it is true is the referee's business.
+/// This checks the language and what the answer alone shows; whether it is true is the business of [`check_answer`](crate::check_answer).
 ///
 /// # Errors
 /// With the first thing that is not of the language, its place counted from the first token of the answer.

@@ -1,10 +1,10 @@
-//! What the program shows of the language: tokens of a text, an example of a game, a verdict on a file of answers.
+//! What the program shows of the language: tokens of a text, an example of a game, the check of a file of answers.
 
 use crate::{
+    check::{Metrics, check_answer},
     example::{Annotation, BuildError, Example, ExampleBuilder, Variety},
     hallucination::Hallucination,
     parser::{encode, parse_answer, parse_request},
-    referee::{Metrics, referee},
     trace::{check_trace, read_trace},
     vocab::{EncodeError, Token, vocabulary},
 };
@@ -109,7 +109,7 @@ pub struct Failure {
     pub mistake: Hallucination,
 }
 
-/// The verdict on a file of answers.
+/// The check of a file of answers.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CheckReport {
     /// Counts by kind and legality over all records.
@@ -138,10 +138,10 @@ impl CheckReport {
     fn judge(&mut self, record: &str) -> Vec<Hallucination> {
         // The question first, by itself, since an answer may hold what is no token at all.
         if record.starts_with("Minimax") {
-            let verdict = encode(record)
+            let result = encode(record)
                 .and_then(|tokens| read_trace(&tokens))
                 .and_then(|trace| check_trace(&trace, None));
-            return match verdict {
+            return match result {
                 Ok(()) => {
                     self.metrics.n_answers += 1;
                     self.metrics.n_right += 1;
@@ -162,9 +162,9 @@ impl CheckReport {
         let parsed = parse_answer(&request, &tokens[input_len..]).map_err(placed);
         match (parsed, foreign) {
             (Ok(answer), None) => {
-                let verdict = referee(&request, &answer);
-                self.metrics.add(&verdict);
-                verdict.mistakes.into_iter().map(placed).collect()
+                let check = check_answer(&request, &answer);
+                self.metrics.add(&check);
+                check.mistakes.into_iter().map(placed).collect()
             }
             (Err(mistake), None) => self.unparsed(Some(&request), mistake),
             (_, Some(foreign)) => self.unparsed(Some(&request), foreign),

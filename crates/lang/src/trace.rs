@@ -78,7 +78,7 @@ impl Shape {
         let mv = Move(0);
         let listing = Listing::Moves(vec![(mv, Bucket::LOST); n_listed]);
         let decision = Decision { compared: Vec::new(), selected: Some(mv), value: Bucket::LOST };
-        let mut node = Node { position, listing, best: Some(mv), children: Vec::new(), decision };
+        let mut node = TraceNode { position, listing, best: Some(mv), children: Vec::new(), decision };
         let n_expanded = n_listed.min(usize::from(self.breadth));
         let mut n_nodes = 1_usize;
         let mut n_tokens = writer::trace_frame(self);
@@ -103,14 +103,14 @@ pub struct Trace {
     /// What it announces.
     pub shape: Shape,
     /// The tree.
-    pub root: Node,
+    pub root: TraceNode,
     /// The move it plays at the end; `None` once the game is over.
     pub played: Option<Move>,
 }
 
 /// An evaluated node.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Node {
+pub struct TraceNode {
     /// The position as it stands in the text.
     pub position: Position,
     /// Its moves or the outcome.
@@ -118,7 +118,7 @@ pub struct Node {
     /// The best action; `None` once the game is over.
     pub best: Option<Move>,
     /// The expanded moves and what they lead to; none at a leaf.
-    pub children: Vec<(Move, Node)>,
+    pub children: Vec<(Move, TraceNode)>,
     /// What the node comes to.
     pub decision: Decision,
 }
@@ -134,7 +134,7 @@ pub struct Decision {
     pub value: Bucket,
 }
 
-impl Node {
+impl TraceNode {
     /// The node's part as the answer to its header.
     #[must_use]
     fn answer(&self, is_root: bool) -> Answer {

@@ -5,7 +5,7 @@ mod support;
 
 use mavis_game::{Game, Position, Rules};
 use mavis_lang::{
-    Top, Variety, export, grow_trace, parse_example_text, referee, report,
+    Top, Variety, check_answer, export, grow_trace, parse_example_text, report,
     state::state_len,
     trace::{Evaluation, Shape},
     vocab::{self, Block, VERSION},
@@ -136,7 +136,7 @@ fn page() -> String {
     for rules in Rules::ALL {
         let example = report::sample_example(rules, 3, &Variety::default()).unwrap();
         let (request, answer) = parse_example_text(&example.text()).unwrap();
-        assert!(referee(&request, &answer).is_right());
+        assert!(check_answer(&request, &answer).is_right());
         writeln!(page, "\n### {rules}\n").unwrap();
         code(&mut page, &example.text());
     }

@@ -1,12 +1,12 @@
-//! The parser is strict and total; the referee names every kind of mistake.
+//! The parser is strict and total; the check names every kind of mistake.
 #![allow(clippy::unwrap_used, reason = "a test says so by failing")]
 
 mod support;
 
 use mavis_game::{Game, Position, Rules};
 use mavis_lang::{
-    Commands, ExampleBuilder, Forms, Given, Listing, Metrics, Request, Start, Token, Top, Variety, judge,
-    parse_answer, parse_example, parse_example_text, referee, state, vocabulary,
+    Commands, ExampleBuilder, Forms, Given, Listing, Metrics, Request, Start, Token, Top, Variety,
+    check_answer, parse_answer, parse_example, parse_example_text, parse_true_answer, state, vocabulary,
 };
 use mavis_value::Mistake;
 use proptest::prelude::*;
@@ -19,9 +19,9 @@ const FIGURE_1: &str = include_str!("data/figure1.mav");
 fn figure_1_parses_prints_back_and_is_legal() {
     let (request, answer) = parse_example_text(FIGURE_1).unwrap();
     assert_eq!(request.prompt_text() + &answer.text(&request.commands), FIGURE_1);
-    let verdict = referee(&request, &answer);
-    assert!(verdict.is_right(), "{:?}", verdict.mistakes);
-    assert_eq!(verdict.legality.unwrap().n_right, 5);
+    let check = check_answer(&request, &answer);
+    assert!(check.is_right(), "{:?}", check.mistakes);
+    assert_eq!(check.legality.unwrap().n_right, 5);
     let best = request.current().move_text(answer.best.unwrap());
     assert_eq!(best, "f6f5");
 }
@@ -49,9 +49,9 @@ fn built_examples_parse_to_what_they_mean() {
             assert_eq!(answer.tokens(&commands), example.output());
             assert_eq!(answer.outcome(), annotated.position.outcome());
             assert_eq!(answer.best, annotated.best.filter(|_| commands.best));
-            let verdict = referee(&request, &answer);
-            assert!(verdict.is_right(), "{:?}\n{}", verdict.mistakes, example.text());
-            metrics.add(&verdict);
+            let check = check_answer(&request, &answer);
+            assert!(check.is_right(), "{:?}\n{}", check.mistakes, example.text());
+            metrics.add(&check);
         }
         assert_eq!(metrics.n_right, 3_000);
         assert_eq!(metrics.lists.whole(), Some(1.0));
@@ -68,7 +68,7 @@ fn check(from: &str, to: &str, kind: Mistake, place: &str) {
     let (request, input_len) = mavis_lang::parse_request(&vocabulary().encode(FIGURE_1).unwrap()).unwrap();
     let tokens = vocabulary().encode(&text).unwrap();
     let answer = &tokens[input_len..];
-    let mistake = judge(&request, answer).unwrap_err();
+    let mistake = parse_true_answer(&request, answer).unwrap_err();
     let found = answer.get(mistake.at).map_or("", |&token| vocabulary().string(token).unwrap());
     assert_eq!((mistake.kind, found), (kind, place), "{mistake}");
 }
@@ -93,9 +93,9 @@ fn states_are_judged() {
     // Both forms agree, but not with the rules.
     let text = FIGURE_1.replace("q7/", "8/").replace(" q . . . . . . . . . p p", " . . . . . . . . . . p p");
     let (request, answer) = parse_example_text(&text).unwrap();
-    let verdict = referee(&request, &answer);
-    assert_eq!(verdict.tracked_right, Some(false));
-    assert_eq!(verdict.mistakes[0].kind, Mistake::WrongState);
+    let checked = check_answer(&request, &answer);
+    assert_eq!(checked.tracked_right, Some(false));
+    assert_eq!(checked.mistakes[0].kind, Mistake::WrongState);
     // The state after the best action.
     check("/q4p2/", "/q3p3/", Mistake::WrongState, "[%FEN ");
     // No king at all.
@@ -112,15 +112,16 @@ fn ends_are_judged() {
         .unwrap();
     let request =
         Request::at(mate, Commands { top: Some(Top::Best(1)), ..Commands::top_all_best(Rules::Chess) });
-    let judged =
-        |text: &str| judge(&request, &vocabulary().encode(text).unwrap()).map_err(|mistake| mistake.kind);
+    let judged = |text: &str| {
+        parse_true_answer(&request, &vocabulary().encode(text).unwrap()).map_err(|mistake| mistake.kind)
+    };
     assert!(judged("[%top_1 invalid : \"0-1\"]\n").is_ok());
     assert_eq!(judged("[%top_1 invalid : \"1-0\"]\n"), Err(Mistake::WrongEnd));
     assert_eq!(judged("[%top_1 a2a3:<ctrl5>]\n[%best_action a2a3]\n"), Err(Mistake::WrongEnd));
     assert_eq!(judged("[%top_1 invalid : \"0-1\"]\n[%best_action a2a3]\n"), Err(Mistake::Malformed));
     let request = Request::at(Position::start(Rules::HEX), Commands::top_all(Rules::HEX));
     let tokens = vocabulary().encode("[%top_all invalid : \"1-0\"]\n").unwrap();
-    assert_eq!(judge(&request, &tokens).unwrap_err().kind, Mistake::WrongEnd);
+    assert_eq!(parse_true_answer(&request, &tokens).unwrap_err().kind, Mistake::WrongEnd);
 }
 
 #[test]
@@ -139,7 +140,7 @@ fn only_tracking_may_be_asked_for() {
     let mut tokens = request.opening();
     state::write_state(&next, &mut tokens);
     tokens.extend(vocabulary().encode("]\n").unwrap());
-    let answer = judge(&request, &tokens).unwrap();
+    let answer = parse_true_answer(&request, &tokens).unwrap();
     assert_eq!((answer.tracked, answer.listing), (Some(next), None));
 }
 
@@ -198,7 +199,7 @@ fn parses_only_to_itself(tokens: &[Token]) {
         let mut printed = request.prompt();
         printed.extend(answer.tokens(&request.commands));
         assert_eq!(printed, tokens);
-        drop(referee(&request, &answer));
+        drop(check_answer(&request, &answer));
     }
 }
 

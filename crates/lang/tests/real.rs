@@ -5,7 +5,8 @@ mod support;
 
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{
-    ExampleBuilder, Start, Top, Variety, check_trace, grow_trace, parse_example, read_trace, referee, state,
+    ExampleBuilder, Start, Top, Variety, check_answer, check_trace, grow_trace, parse_example, read_trace,
+    state,
     trace::{Evaluation, Shape},
     vocabulary, write_trace,
 };
@@ -56,8 +57,8 @@ fn check_examples(rules: Rules, positions: Vec<Played>) {
         };
         assert!(state::same_state(&given, &annotated.position), "{text}");
         assert_eq!(given, annotated.position);
-        let verdict = referee(&request, &answer);
-        assert!(verdict.is_right(), "{:?}\n{text}", verdict.mistakes);
+        let check = check_answer(&request, &answer);
+        assert!(check.is_right(), "{:?}\n{text}", check.mistakes);
     }
 }
 

@@ -6,7 +6,9 @@ mod support;
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{
     Listing, Token, Top, check_trace, grow_trace, moves, read_trace,
-    trace::{Evaluation, Node, SearchTree, Shape, played_move, read_trace_text, trace_example, trace_prompt},
+    trace::{
+        Evaluation, SearchTree, Shape, TraceNode, played_move, read_trace_text, trace_example, trace_prompt,
+    },
     value::{bucket_of, quoted_bucket_of, quoted_token, value_token},
     vocab, vocabulary, write_trace,
 };
@@ -197,8 +199,8 @@ fn any_one_alteration_is_refused_with_its_kind() {
                 let Some(kinds) = due_kinds(&tokens, at, rules) else { continue };
                 let mut wrong = tokens.clone();
                 wrong[at] = altered(tokens[at], rules, &mut rng);
-                let verdict = read_trace(&wrong).and_then(|trace| check_trace(&trace, Some(&reference)));
-                let mistake = verdict.expect_err("an altered trace is refused");
+                let result = read_trace(&wrong).and_then(|trace| check_trace(&trace, Some(&reference)));
+                let mistake = result.expect_err("an altered trace is refused");
                 assert!(
                     kinds.contains(&mistake.kind),
                     "{:?} for {:?} at {at}: {mistake}, not {kinds:?}\n{}",
@@ -289,7 +291,7 @@ proptest! {
 }
 
 /// What a node comes to and its move, by the listed values of the leaves alone.
-fn minimax(node: &Node) -> (u8, Option<Move>) {
+fn minimax(node: &TraceNode) -> (u8, Option<Move>) {
     let moves = match &node.listing {
         Listing::Moves(moves) => moves,
         Listing::Over(outcome) => {
@@ -347,7 +349,7 @@ fn one_tree_holds_the_traces_of_all_its_sizes() {
             }
         }
         let (wide, narrow) = (trace(5, 2, Top::All).unwrap(), trace(3, 2, Top::All).unwrap());
-        let moves = |node: &Node| node.children.iter().map(|(mv, _)| *mv).take(3).collect::<Vec<Move>>();
+        let moves = |node: &TraceNode| node.children.iter().map(|(mv, _)| *mv).take(3).collect::<Vec<Move>>();
         assert_eq!(moves(&wide.root), moves(&narrow.root));
         let full = wide.root.children.len() == 5;
         assert!(!full || trace(5, 3, Top::All).is_none(), "it was not grown for this one");

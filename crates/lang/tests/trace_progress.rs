@@ -1,4 +1,4 @@
-//! Traces followed while they are written: the same verdict as the strict reader, and the tree at every moment.
+//! Traces followed while they are written: the same check as the strict reader, and the tree at every moment.
 #![allow(clippy::unwrap_used, reason = "a test says so by failing")]
 
 mod support;
@@ -6,7 +6,7 @@ mod support;
 use mavis_game::{Game, Position, Rules};
 use mavis_lang::{
     Listing, Step, Token, Top, Trace, check_trace, grow_trace, read_trace,
-    trace::{Due, Node, Shape, TraceProgress, most_moves, trace_len, trace_prompt, usual_moves},
+    trace::{Due, Shape, TraceNode, TraceProgress, most_moves, trace_len, trace_prompt, usual_moves},
     vocabulary, write_trace,
 };
 use mavis_value::{Bucket, Mistake};
@@ -32,7 +32,7 @@ fn follow(trace: &Trace, tokens: &[Token]) -> (TraceProgress, usize) {
 }
 
 /// The value of a node by plain minimax over the values that stand at its leaves.
-fn minimax(node: &Node) -> Bucket {
+fn minimax(node: &TraceNode) -> Bucket {
     match &node.listing {
         Listing::Moves(listed) if node.children.is_empty() => {
             listed.iter().find(|(mv, _)| Some(*mv) == node.best).unwrap().1
@@ -43,7 +43,7 @@ fn minimax(node: &Node) -> Bucket {
 }
 
 /// Whether the best action of every node is one of its list, which the counts do not ask for by itself.
-fn listed(node: &Node) -> bool {
+fn listed(node: &TraceNode) -> bool {
     let here = match &node.listing {
         Listing::Moves(listed) => listed.iter().any(|(mv, _)| Some(*mv) == node.best),
         Listing::Over(_) => true,

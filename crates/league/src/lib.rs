@@ -51,5 +51,5 @@ pub use ratings::{
 };
 pub use results::{GameResult, Results, Tally};
 pub use runner::{Event, RunError, RunOptions, Stop, Summary, openings, run};
-pub use sprt::{EloScale, Pentanomial, Sprt, SprtConfig, SprtError, Verdict, sprt};
+pub use sprt::{EloScale, Pentanomial, Sprt, SprtConfig, SprtDecision, SprtError, sprt};
 pub use standings::{Standings, StandingsError, TestHistory, standings};

@@ -12,7 +12,7 @@ mod worker;
 use crate::adjudication::{Judges, SyzygyJudge};
 use crate::openings::{Book, BookError, Openings};
 use crate::sprt::{Sprt, SprtError};
-use crate::wire::{ConfigError, LeagueConfig, LeagueStore, Session, StoreError, StoredGame};
+use crate::wire::{ConfigError, LeagueConfig, LeagueSession, LeagueStore, StoreError, StoredGame};
 use mavis_game::{FromRules, Game, Position};
 use mavis_play::{BuildError, Player, PlayerError, Registry};
 use mavis_search::Cancel;
@@ -269,7 +269,7 @@ fn concurrency<G: Game>(config: &LeagueConfig, options: &RunOptions<G>) -> Resul
 }
 
 /// Builds every player once: a fault shows before the first game, and each says what it is.
-fn session<G: FromRules>(task: &Task<G>) -> Result<Session, RunError> {
+fn session<G: FromRules>(task: &Task<G>) -> Result<LeagueSession, RunError> {
     let mut players = BTreeMap::new();
     for (idx, name) in task.names.iter().enumerate() {
         players.insert(name.clone(), ready(task, name, task.build(idx))?.name());
@@ -280,7 +280,7 @@ fn session<G: FromRules>(task: &Task<G>) -> Result<Session, RunError> {
             return Err(RunError::SilentJudge(judge.name()));
         }
     }
-    Ok(Session {
+    Ok(LeagueSession {
         mavis: env!("CARGO_PKG_VERSION").to_owned(),
         started: mavis_stable::time::unix_seconds(),
         players,

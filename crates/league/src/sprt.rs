@@ -118,7 +118,7 @@ impl SprtConfig {
 
 /// What the test says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum SprtDecision {
     /// Play on.
     Continue,
     /// `elo0` is accepted: no improvement.
@@ -127,7 +127,7 @@ pub enum Verdict {
     AcceptElo1,
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for SprtDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Continue => "continue",
@@ -147,7 +147,7 @@ pub struct Sprt {
     /// `elo1` is accepted at or above it.
     pub upper: f64,
     /// What the test says.
-    pub verdict: Verdict,
+    pub decision: SprtDecision,
     /// Logistic Elo of the first player; not corrected for the stopping rule.
     pub elo: Estimate,
     /// Normalized Elo of the first player; not corrected for the stopping rule.
@@ -162,15 +162,15 @@ pub fn sprt(pairs: &Pentanomial, config: &SprtConfig) -> Result<Sprt, SprtError>
     config.validate()?;
     let (lower, upper) = config.bounds();
     let llr = if pairs.n_pairs() == 0 { 0.0 } else { log_likelihood_ratio(pairs, config) };
-    let verdict = if llr <= lower {
-        Verdict::AcceptElo0
+    let decision = if llr <= lower {
+        SprtDecision::AcceptElo0
     } else if llr >= upper {
-        Verdict::AcceptElo1
+        SprtDecision::AcceptElo1
     } else {
-        Verdict::Continue
+        SprtDecision::Continue
     };
     let (elo, normalized_elo) = match_elo(pairs);
-    Ok(Sprt { llr, lower, upper, verdict, elo, normalized_elo })
+    Ok(Sprt { llr, lower, upper, decision, elo, normalized_elo })
 }
 
 /// Normalized Elo per deviation of a single game.

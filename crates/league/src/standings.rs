@@ -4,7 +4,7 @@ use crate::numeric::Estimate;
 use crate::pairing::Schedule;
 use crate::ratings::{Anchor, Calibration, CalibrationError, Intervals, RatingError, Ratings, rate};
 use crate::results::{Results, Tally};
-use crate::sprt::{Pentanomial, Sprt, SprtError, Verdict, sprt};
+use crate::sprt::{Pentanomial, Sprt, SprtDecision, SprtError, sprt};
 use crate::wire::{EndKind, LeagueConfig, StoredGame, StoredMove, results_of};
 use mavis_game::{Game as _, Position, Side};
 use std::collections::BTreeMap;
@@ -261,7 +261,7 @@ fn forfeits(names: &[String], games: &[StoredGame]) -> Vec<Vec<u64>> {
     table
 }
 
-/// Replays the test pair by pair in the order of the schedule, up to its verdict.
+/// Replays the test pair by pair in the order of the schedule, up to its decision.
 fn test(config: &LeagueConfig, results: &Results) -> Result<Option<TestHistory>, StandingsError> {
     let Some(section) = &config.sprt else { return Ok(None) };
     let settings = section.config()?;
@@ -278,7 +278,7 @@ fn test(config: &LeagueConfig, results: &Results) -> Result<Option<TestHistory>,
         pairs.add(points + other);
         state = sprt(&pairs, &settings)?;
         path.push(state.llr);
-        if state.verdict != Verdict::Continue {
+        if state.decision != SprtDecision::Continue {
             break;
         }
     }

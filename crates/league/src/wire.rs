@@ -21,4 +21,4 @@ pub use sections::{
     ResignRule, ScheduleConfig, ScheduleKind, SprtSection, ZeroConfig,
 };
 pub use standings::{EstimateJson, FaultJson, PlayerJson, SprtJson, StandingsJson};
-pub use store::{LeagueStore, Session, StoreError, results_of};
+pub use store::{LeagueSession, LeagueStore, StoreError, results_of};

@@ -1,7 +1,7 @@
 //! Real engines in child processes: Stockfish at several strengths, and programs that misbehave.
 
 use mavis_league::wire::{EndKind, LeagueConfig, LeagueStore, StoredGame};
-use mavis_league::{Intervals, RunOptions, Standings, Stop, Verdict, report, run, standings};
+use mavis_league::{Intervals, RunOptions, SprtDecision, Standings, Stop, report, run, standings};
 use mavis_play::{Registry, add_engines};
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn play(folder: &Path, text: &str) -> (Vec<StoredGame>, Standings) {
 /// Plays until the first level of Stockfish is proven stronger than the second.
 fn check_order(stronger: u32, weaker: u32) {
     let folder = tempfile::tempdir().expect("a folder");
-    // Levels draw among moves with the clock as seed, so no two runs are alike; a verdict is wrong once in a thousand times.
+    // Levels draw among moves with the clock as seed, so no two runs are alike; a decision is wrong once in a thousand times.
     let text = format!(
         "
         name = 'skill'
@@ -44,8 +44,8 @@ fn check_order(stronger: u32, weaker: u32) {
     let path = folder.path();
     let summary = run(&config, path, path, &registry(), &RunOptions::default(), &mut |_| {}).expect("runs");
     match summary.stop {
-        Stop::Decided(test) => assert_eq!(test.verdict, Verdict::AcceptElo1, "{test:?}"),
-        other => panic!("no verdict on {stronger} against {weaker}: {other:?}"),
+        Stop::Decided(test) => assert_eq!(test.decision, SprtDecision::AcceptElo1, "{test:?}"),
+        other => panic!("no decision on {stronger} against {weaker}: {other:?}"),
     }
 }
 

@@ -143,8 +143,8 @@ fn legality_has_the_rows_of_table_3() {
 }
 
 #[test]
-fn legality_takes_the_verdicts_of_the_referee() {
-    use mavis_lang::{Answer, Commands, Listing, Request, referee};
+fn legality_counts_the_checks_of_answers() {
+    use mavis_lang::{Answer, Commands, Listing, Request, check_answer};
     use mavis_value::Bucket;
     let position = Position::start(Rules::Connect4);
     let legal = position.legal_moves();
@@ -161,7 +161,7 @@ fn legality_takes_the_verdicts_of_the_referee() {
         next: Some(next),
     };
     let mut sample = LegalitySample::default();
-    sample.add(&commands, Some(&referee(&request, &answer)));
+    sample.add(&commands, Some(&check_answer(&request, &answer)));
     let [precision, recall, _] = sample.list.expect("a list");
     close(precision, 1.0);
     close(recall, 6.0 / 7.0);
@@ -169,7 +169,7 @@ fn legality_takes_the_verdicts_of_the_referee() {
     let tracking = Commands { top: None, best: false, ..Commands::tracking(Rules::Connect4) };
     let request = Request::after(position.clone(), legal[0], tracking);
     let wrong = Answer { tracked: Some(position), ..Answer::default() };
-    sample.add(&tracking, Some(&referee(&request, &wrong)));
+    sample.add(&tracking, Some(&check_answer(&request, &wrong)));
     assert_eq!((sample.tracked_right, sample.whole), (Some(false), Some(false)), "the rest stays");
 }
 

@@ -1,7 +1,7 @@
 //! Error rates of the sequential test on simulated matches.
 
 use mavis_game::{Outcome, Side};
-use mavis_league::{EloScale, GameResult, Pentanomial, Results, SprtConfig, SprtError, Verdict, sprt};
+use mavis_league::{EloScale, GameResult, Pentanomial, Results, SprtConfig, SprtDecision, SprtError, sprt};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -71,19 +71,19 @@ impl Match {
         self.cumulative.iter().position(|&top| luck < top).unwrap_or(4) as f64 / 2.0
     }
 
-    fn run(&self, config: &SprtConfig, rng: &mut Xoshiro256PlusPlus) -> Verdict {
+    fn run(&self, config: &SprtConfig, rng: &mut Xoshiro256PlusPlus) -> SprtDecision {
         let mut pairs = Pentanomial::default();
         loop {
             pairs.add(self.pair(rng));
-            match sprt(&pairs, config).expect("sensible").verdict {
-                Verdict::Continue if pairs.n_pairs() < 200_000 => {}
-                verdict => return verdict,
+            match sprt(&pairs, config).expect("sensible").decision {
+                SprtDecision::Continue if pairs.n_pairs() < 200_000 => {}
+                decision => return decision,
             }
         }
     }
 }
 
-/// Share of wrong verdicts must not exceed the nominal rate beyond chance, nor be far below it.
+/// Share of wrong decisions must not exceed the nominal rate beyond chance, nor be far below it.
 fn error_rates(n_matches: u64, gap: f64) {
     for scale in [EloScale::Logistic, EloScale::Normalized] {
         for (draws, bias) in [(0.0, 0.0), (0.4, 0.3), (0.85, 0.2), (0.94, 0.0)] {
@@ -94,7 +94,7 @@ fn error_rates(n_matches: u64, gap: f64) {
             };
             let config = SprtConfig { elo0: 0.0, elo1, scale, ..SprtConfig::default() };
             for (truth, wrong, nominal) in
-                [(0.0, Verdict::AcceptElo1, config.alpha), (elo1, Verdict::AcceptElo0, config.beta)]
+                [(0.0, SprtDecision::AcceptElo1, config.alpha), (elo1, SprtDecision::AcceptElo0, config.beta)]
             {
                 let players = match scale {
                     EloScale::Logistic => Match::logistic(truth, draws, bias),
@@ -147,9 +147,9 @@ fn pairs_are_counted_once_complete() {
 fn clear_matches_stop_and_bad_tests_are_refused() {
     let config = SprtConfig::default();
     let state = sprt(&Pentanomial([10, 60, 200, 150, 60]), &config).expect("sensible");
-    assert_eq!(state.verdict, Verdict::AcceptElo1);
+    assert_eq!(state.decision, SprtDecision::AcceptElo1);
     assert!(state.elo.low > 0.0 && state.normalized_elo.value > state.elo.value);
-    assert_eq!(sprt(&Pentanomial::default(), &config).expect("sensible").verdict, Verdict::Continue);
+    assert_eq!(sprt(&Pentanomial::default(), &config).expect("sensible").decision, SprtDecision::Continue);
     // Nothing but wins, or nothing but drawn pairs, stays finite.
     for counts in [[0, 0, 0, 0, 30], [0, 0, 500, 0, 0]] {
         for scale in [EloScale::Logistic, EloScale::Normalized] {

@@ -1,4 +1,4 @@
-//! Decoding: requests in, answers out, through sessions that keep the keys and values of what was read.
+//! Decoding: requests in, answers out, through KV caches, which keep the keys and values of what was read.
 //!
 //! [`MavDecoder`] is a network and how it reads its input. It decodes any command greedily ([`MavDecoder::greedy`]), all listed moves at
 //! once ([`MavDecoder::fan_out`]), state tracking with a draft that is checked instead of written ([`Drafting`]), and whole internal
@@ -15,11 +15,11 @@ pub use draft::{Drafting, draft_state};
 pub use fan::FanOutAnswer;
 pub use greedy::{Decoded, GreedySettings};
 pub use text::{TextSettings, WrittenToken};
-pub use trace::{TraceSettings, TraceStream};
+pub use trace::{TraceDecodeSettings, TraceStream};
 
 use crate::{MavModel, ModelError};
 use mavis_lang::{Request, Token};
-use mavis_net::{Batch, BatchToken, Decoder, Device, NetError, Precision, SessionId};
+use mavis_net::{Batch, BatchToken, Decoder, Device, KvCacheId, NetError, Precision};
 
 /// A network that answers requests.
 pub struct MavDecoder {
@@ -61,25 +61,25 @@ impl MavDecoder {
         self.full_input
     }
 
-    /// Runs something on fresh sessions and closes them, whatever comes of it.
-    fn with_sessions<T>(
+    /// Runs something on fresh KV caches and closes them, whatever comes of it.
+    fn with_caches<T>(
         &mut self,
         n: usize,
-        run: impl FnOnce(&mut Self, &[SessionId]) -> Result<T, ModelError>,
+        run: impl FnOnce(&mut Self, &[KvCacheId]) -> Result<T, ModelError>,
     ) -> Result<T, ModelError> {
-        let mut sessions = Vec::with_capacity(n);
+        let mut caches = Vec::with_capacity(n);
         let mut opened = Ok(());
         for _ in 0..n {
             match self.decoder.open() {
-                Ok(session) => sessions.push(session),
+                Ok(cache) => caches.push(cache),
                 Err(error) => {
                     opened = Err(error);
                     break;
                 }
             }
         }
-        let result = opened.map_err(ModelError::from).and_then(|()| run(self, &sessions));
-        sessions.into_iter().for_each(|session| self.decoder.close(session));
+        let result = opened.map_err(ModelError::from).and_then(|()| run(self, &caches));
+        caches.into_iter().for_each(|cache| self.decoder.close(cache));
         result
     }
 

@@ -20,7 +20,7 @@ use mavis_eval::{
 };
 use mavis_game::{Move, Position};
 use mavis_net::Precision;
-use queue::{Answer, Queue, place, places};
+use queue::{JobOutput, Queue, place, places};
 use std::{
     num::NonZeroUsize,
     sync::{
@@ -211,9 +211,9 @@ impl Evaluator for Embedded {
         self.stub.queue.push([Job { question: Question::Best { state, listed }, slot }]);
         Box::pin(async move {
             match awaited.await {
-                Answer::Best(choice) => choice,
-                Answer::Reply(Err(error)) => Err(error),
-                Answer::Reply(Ok(_)) | Answer::Logits(_) => Ok(None),
+                JobOutput::Best(choice) => choice,
+                JobOutput::Reply(Err(error)) => Err(error),
+                JobOutput::Reply(Ok(_)) | JobOutput::Logits(_) => Ok(None),
             }
         })
     }

@@ -6,7 +6,7 @@
 
 use crate::{
     MavModel, ModelError,
-    decode::{MavDecoder, TraceSettings, TraceStream},
+    decode::{MavDecoder, TraceDecodeSettings, TraceStream},
     evaluator::pool,
 };
 use mavis_game::Position;
@@ -53,7 +53,7 @@ pub struct Internal {
 struct Job {
     shape: Shape,
     position: Position,
-    settings: TraceSettings,
+    settings: TraceDecodeSettings,
     reply: Sender<Written>,
 }
 
@@ -92,7 +92,12 @@ impl Internal {
 
     /// Has a trace written. The receiver gets its tokens pass by pass, then the end.
     #[must_use]
-    pub fn search(&self, shape: Shape, position: &Position, settings: TraceSettings) -> Receiver<Written> {
+    pub fn search(
+        &self,
+        shape: Shape,
+        position: &Position,
+        settings: TraceDecodeSettings,
+    ) -> Receiver<Written> {
         let (reply, written) = channel();
         let job = Job { shape, position: position.clone(), settings, reply };
         if let Err(unsent) = self.jobs.send(job) {

@@ -3,7 +3,7 @@
 //! [`mixture`] turns annotated positions into examples and batches, [`pack`] lays them out (chain or star), [`loader`]
 //! builds them ahead on threads, [`validation`] measures a network, [`fan_out`] asks it for all moves of a position at once.
 //!
-//! [`decode`] answers requests through sessions: greedily, all moves at once, and with drafts of states that are checked instead of written.
+//! [`decode`] answers requests through KV caches: greedily, all moves at once, and with drafts of states that are checked instead of written.
 //! [`evaluator`] puts a model on its own thread behind the trait that every search uses, [`internal`] has it search by itself. [`interchange`] takes models to other programs and
 //! back. [`measure`] says how fast all this is and how far its ways agree.
 //! [`predictor`] holds the searchless predictors of paper 002, which train by the same loop ([`train::learn`]).

@@ -1,6 +1,6 @@
 //! Threads that build batches ahead of the trainer.
 
-use crate::pack::Packed;
+use crate::pack::PackedBatch;
 use mavis_data::RecordError;
 use std::{
     sync::mpsc::{Receiver, SyncSender, sync_channel},
@@ -13,7 +13,7 @@ pub trait Batches: Send {
     ///
     /// # Errors
     /// A record that cannot be used.
-    fn fill(&self, number: u64, packed: &mut Packed) -> Result<(), RecordError>;
+    fn fill(&self, number: u64, packed: &mut PackedBatch) -> Result<(), RecordError>;
 }
 
 /// Batches in order, built ahead by worker threads.
@@ -25,9 +25,9 @@ pub struct Loader {
 }
 
 struct Lane {
-    ready: Receiver<Result<Packed, RecordError>>,
+    ready: Receiver<Result<PackedBatch, RecordError>>,
     /// Batches come back here, so that their memory is used again.
-    spent: SyncSender<Packed>,
+    spent: SyncSender<PackedBatch>,
     worker: Option<JoinHandle<()>>,
 }
 
@@ -47,14 +47,14 @@ impl Loader {
     }
 
     /// The next batch; `None` when a worker died.
-    pub fn next_batch(&mut self) -> Option<Result<Packed, RecordError>> {
+    pub fn next_batch(&mut self) -> Option<Result<PackedBatch, RecordError>> {
         let lane = (self.next % self.lanes.len() as u64) as usize;
         self.next += 1;
         self.lanes[lane].ready.recv().ok()
     }
 
     /// Gives the memory of the batch read last back.
-    pub fn recycle(&self, packed: Packed) {
+    pub fn recycle(&self, packed: PackedBatch) {
         let lane = ((self.next - 1) % self.lanes.len() as u64) as usize;
         // A full or closed channel only means that the memory is freed instead.
         let _ = self.lanes[lane].spent.try_send(packed);
@@ -63,7 +63,7 @@ impl Loader {
 
 fn spawn(batches: impl Batches + 'static, start: u64, stride: u64) -> Lane {
     let (send, ready) = sync_channel(2);
-    let (spent, reuse) = sync_channel::<Packed>(4);
+    let (spent, reuse) = sync_channel::<PackedBatch>(4);
     let worker = std::thread::spawn(move || {
         let mut number = start;
         loop {

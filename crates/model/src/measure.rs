@@ -101,16 +101,16 @@ pub fn evaluations_per_second(
     Ok(batch.len() as f64 / pass)
 }
 
-/// The prompt into a session, then all moves as branches. The moves are given, since a network that knows nothing would list any number.
+/// The prompt into a cache, then all moves as branches. The moves are given, since a network that knows nothing would list any number.
 fn two_passes(decoder: &mut MavDecoder, request: &Request, listed: &[Move]) -> Result<(), ModelError> {
     let full = decoder.full_input();
     let (prompt, input_len) = prompt(request, full);
     let rules = request.commands.rules;
     let network = decoder.network();
-    let session = network.open()?;
+    let cache = network.open()?;
     let mut batch = Batch::default();
     batch.push_prompted(&prompt, input_len);
-    let logits = network.extend(&[session], &batch, &Want::last(&batch))?;
+    let logits = network.extend(&[cache], &batch, &Want::last(&batch))?;
     std::hint::black_box(fan_out::first_moves(rules, logits.row(0)));
     batch.clear();
     batch.begin();
@@ -120,8 +120,8 @@ fn two_passes(decoder: &mut MavDecoder, request: &Request, listed: &[Move]) -> R
     }
     let values = u32::from(VALUES.start)..u32::from(VALUES.start) + N_BUCKETS as u32;
     let rows = (0..batch.len() as u32).collect();
-    network.extend(&[session], &batch, &Want { rows, columns: Some(values) })?;
-    network.close(session);
+    network.extend(&[cache], &batch, &Want { rows, columns: Some(values) })?;
+    network.close(cache);
     Ok(())
 }
 
@@ -133,7 +133,7 @@ fn prompt(request: &Request, full_input: bool) -> (Vec<u32>, usize) {
     (tokens, input_len)
 }
 
-/// Writes the list of moves token by token in `n` equal sessions; the last token of the line is not read.
+/// Writes the list of moves token by token in `n` equal caches; the last token of the line is not read.
 fn write_list(
     decoder: &mut MavDecoder,
     request: &Request,
@@ -143,22 +143,22 @@ fn write_list(
     let full = decoder.full_input();
     let (prompt, input_len) = prompt(request, full);
     let network = decoder.network();
-    let sessions = (0..n).map(|_| network.open()).collect::<Result<Vec<_>, _>>()?;
+    let caches = (0..n).map(|_| network.open()).collect::<Result<Vec<_>, _>>()?;
     let mut batch = Batch::default();
-    sessions.iter().for_each(|_| batch.push_prompted(&prompt, input_len));
-    network.extend(&sessions, &batch, &Want::last(&batch))?;
+    caches.iter().for_each(|_| batch.push_prompted(&prompt, input_len));
+    network.extend(&caches, &batch, &Want::last(&batch))?;
     let value = u32::from(mavis_lang::value::value_token(mavis_value::Bucket::WON));
     let rules = request.commands.rules;
     let tokens = listed.iter().flat_map(|&mv| [u32::from(moves::token_of(rules, mv).unwrap_or(0)), value]);
     for (id, position) in tokens.zip(prompt.len() as u32..) {
         batch.clear();
-        for _ in &sessions {
+        for _ in &caches {
             batch.begin();
             batch.push(BatchToken { id, position, prefix_end: 0, branch_start: 0 });
         }
-        network.extend(&sessions, &batch, &Want::last(&batch))?;
+        network.extend(&caches, &batch, &Want::last(&batch))?;
     }
-    sessions.into_iter().for_each(|session| network.close(session));
+    caches.into_iter().for_each(|cache| network.close(cache));
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use crate::{
     deck::Deck,
     ended::random_end,
     loader::Batches,
-    pack::{LossSettings, Packed, Packer},
+    pack::{LossSettings, PackedBatch, Packer},
     symmetry::{colors_exchanged, random_symmetry},
 };
 use mavis_data::{Annotations, RecordError, TraceTable};
@@ -181,7 +181,7 @@ impl Mixture {
 }
 
 impl Batches for Mixture {
-    fn fill(&self, number: u64, packed: &mut Packed) -> Result<(), RecordError> {
+    fn fill(&self, number: u64, packed: &mut PackedBatch) -> Result<(), RecordError> {
         packed.clear();
         // First, since they need the most room.
         if let Some(traces) = &self.traces {

@@ -62,7 +62,7 @@ impl Default for LossSettings {
 
 /// A batch being filled.
 #[derive(Clone, Debug, Default)]
-pub struct Packed {
+pub struct PackedBatch {
     /// The tokens.
     pub batch: Batch,
     /// The rows with loss.
@@ -73,7 +73,7 @@ pub struct Packed {
     pub n_further: usize,
 }
 
-impl Packed {
+impl PackedBatch {
     /// Empties it and keeps the memory.
     pub fn clear(&mut self) {
         self.batch.clear();
@@ -114,7 +114,7 @@ impl Packer {
     /// Appends an example with its listed moves as branches that see what stands before the list but not each other. The
     /// trunk may be longer than the input: a tracked state is a chain between the two. What follows the list in the example is
     /// left out; an example without a list of moves is laid out as a chain.
-    pub fn push_star(&self, packed: &mut Packed, example: &Example, annotated: &AnnotatedPosition) {
+    pub fn push_star(&self, packed: &mut PackedBatch, example: &Example, annotated: &AnnotatedPosition) {
         let Some(list) = example.list.filter(|list| !list.is_terminal()) else {
             return self.push_chain(packed, example, annotated);
         };
@@ -128,7 +128,12 @@ impl Packer {
     }
 
     /// Appends what stands before the list, and learns which moves may come first; the values are not known.
-    pub fn push_legal_moves(&self, packed: &mut Packed, example: &Example, annotated: &AnnotatedPosition) {
+    pub fn push_legal_moves(
+        &self,
+        packed: &mut PackedBatch,
+        example: &Example,
+        annotated: &AnnotatedPosition,
+    ) {
         match example.list.filter(|list| !list.is_terminal()) {
             None => self.push_chain(packed, example, annotated),
             Some(list) => {
@@ -138,7 +143,12 @@ impl Packer {
     }
 
     /// Appends the whole example and learns only what follows its best action: list and choice stand as given.
-    pub fn push_next_state(&self, packed: &mut Packed, example: &Example, annotated: &AnnotatedPosition) {
+    pub fn push_next_state(
+        &self,
+        packed: &mut PackedBatch,
+        example: &Example,
+        annotated: &AnnotatedPosition,
+    ) {
         let Some(best_at) = example.best_at else { return self.push_chain(packed, example, annotated) };
         let base = packed.batch.len() as u32;
         self.push_tokens(packed, &example.tokens[..example.tokens.len() - 1], example.input_len);
@@ -147,7 +157,7 @@ impl Packer {
     }
 
     /// The part of a star before its branches, with the loss of its text and of the first move; returns the listed moves.
-    fn push_trunk(&self, packed: &mut Packed, example: &Example, list: ListSpan) -> Vec<u16> {
+    fn push_trunk(&self, packed: &mut PackedBatch, example: &Example, list: ListSpan) -> Vec<u16> {
         let base = packed.batch.len() as u32;
         self.push_tokens(packed, &example.tokens[..list.start], example.input_len);
         self.push_text_rows(packed, example, base, example.input_len..list.start);
@@ -161,7 +171,7 @@ impl Packer {
 
     /// Appends an example as the text reads; the next listed move is trained on all moves still to list, and the end of the
     /// list on there being none.
-    pub fn push_chain(&self, packed: &mut Packed, example: &Example, annotated: &AnnotatedPosition) {
+    pub fn push_chain(&self, packed: &mut PackedBatch, example: &Example, annotated: &AnnotatedPosition) {
         let base = packed.batch.len() as u32;
         // The last token is never read: nothing follows it.
         let tokens = &example.tokens[..example.tokens.len().saturating_sub(1)];
@@ -184,7 +194,7 @@ impl Packer {
     /// Rows of a list that is written out: which moves are still to come, their values, and the end.
     fn push_list_rows(
         &self,
-        packed: &mut Packed,
+        packed: &mut PackedBatch,
         tokens: &[u16],
         base: u32,
         list: ListSpan,
@@ -209,7 +219,7 @@ impl Packer {
         packed.rows.push_hard(base + end as u32 - 1, weight, tag::MOVE, u32::from(tokens[end]));
     }
 
-    fn push_tokens(&self, packed: &mut Packed, tokens: &[u16], input_len: usize) {
+    fn push_tokens(&self, packed: &mut PackedBatch, tokens: &[u16], input_len: usize) {
         let ids: Vec<u32> = tokens.iter().map(|&token| u32::from(token)).collect();
         packed.batch.push_prompted(&ids, if self.full_input { input_len } else { 0 });
     }
@@ -217,7 +227,7 @@ impl Packer {
     /// Rows that predict the tokens at these places, save the best action, which has its own; they share the weight of text.
     fn push_text_rows(
         &self,
-        packed: &mut Packed,
+        packed: &mut PackedBatch,
         example: &Example,
         base: u32,
         places: impl Iterator<Item = usize> + Clone,

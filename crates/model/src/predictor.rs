@@ -30,7 +30,7 @@ pub mod tokens;
 
 pub use batches::PredictorBatches;
 pub use bins::Bins;
-pub use examples::{Answer, BagSamples, BagSamplesError, PositionSamples, Sample, Samples};
+pub use examples::{BagSamples, BagSamplesError, PositionSamples, PredictorTarget, Sample, Samples};
 pub use policy::score_moves;
 pub use quality::{PredictorQuality, puzzles, quality};
 pub use settings::{PredictorPreset, PredictorSettings, SampleSource};

@@ -1,14 +1,14 @@
 //! Symmetries of annotated positions: the same values on another board.
 
 use mavis_data::AnnotatedPosition;
-use mavis_game::{Game, Mirror, Move, Position};
+use mavis_game::{ChessSymmetry, Game, Move, Position};
 use rand::Rng;
 
 /// The position under a random one of the game's symmetries, the position itself included; in chess left and right may be exchanged where
 /// nobody may castle any more.
 pub(crate) fn random_symmetry(annotated: AnnotatedPosition, rng: &mut impl Rng) -> AnnotatedPosition {
     if matches!(annotated.position, Position::Chess(_)) {
-        return if rng.random::<bool>() { mirrored(annotated, Mirror::Files) } else { annotated };
+        return if rng.random::<bool>() { transformed(annotated, ChessSymmetry::Files) } else { annotated };
     }
     let symmetry = rng.random_range(0..annotated.position.n_symmetries());
     if symmetry == 0 {
@@ -21,14 +21,16 @@ pub(crate) fn random_symmetry(annotated: AnnotatedPosition, rng: &mut impl Rng) 
 
 /// A chess position with colors exchanged; one of another game as it is.
 pub(crate) fn colors_exchanged(annotated: AnnotatedPosition) -> AnnotatedPosition {
-    mirrored(annotated, Mirror::Colors)
+    transformed(annotated, ChessSymmetry::Colors)
 }
 
-fn mirrored(annotated: AnnotatedPosition, mirror: Mirror) -> AnnotatedPosition {
+fn transformed(annotated: AnnotatedPosition, symmetry: ChessSymmetry) -> AnnotatedPosition {
     let Position::Chess(chess) = &annotated.position else { return annotated };
-    match chess.mirrored(mirror) {
+    match chess.transformed_by(symmetry) {
         Some(transformed) => {
-            with_moves(Position::Chess(transformed), annotated.moves, annotated.best, |mv| mirror.of_move(mv))
+            with_moves(Position::Chess(transformed), annotated.moves, annotated.best, |mv| {
+                symmetry.of_move(mv)
+            })
         }
         None => annotated,
     }

@@ -14,7 +14,7 @@ use crate::{
     fan_out::{self, Forward},
     loader::Loader,
     mixture::Mixture,
-    pack::{Packed, tag},
+    pack::{PackedBatch, tag},
     predictor::PredictorQuality,
     validation::{self, PuzzleShares, Quality},
 };
@@ -184,7 +184,7 @@ pub fn learn(
     pace: &RunSettings,
     keeper: &mut dyn Keeper,
 ) -> Result<(), ModelError> {
-    let mut run = Run {
+    let mut run = TrainingLoop {
         trainer,
         lesson,
         pace,
@@ -197,7 +197,7 @@ pub fn learn(
     run.go(keeper)
 }
 
-struct Run<'a> {
+struct TrainingLoop<'a> {
     trainer: &'a mut dyn Trainer,
     lesson: &'a dyn Lesson,
     pace: &'a RunSettings,
@@ -218,7 +218,7 @@ struct Meter {
     waited: Duration,
 }
 
-impl Run<'_> {
+impl TrainingLoop<'_> {
     fn go(&mut self, keeper: &mut dyn Keeper) -> Result<(), ModelError> {
         let pace = self.pace;
         let mut loader = self.lesson.loader(self.trainer.step(), pace.workers);
@@ -265,7 +265,7 @@ impl Run<'_> {
         }
     }
 
-    fn submit(&mut self, packed: &Packed, step: u64) -> Result<(), ModelError> {
+    fn submit(&mut self, packed: &PackedBatch, step: u64) -> Result<(), ModelError> {
         let learning_rate = self.pace.schedule.rate(step, self.progress(step));
         self.trainer.submit(&packed.batch, &packed.rows, &StepSettings { learning_rate })?;
         self.rates.push_back(learning_rate);

@@ -14,7 +14,7 @@ use mavis_model::{
     loader::Batches as _,
     measure::{against_exact, fan_out_against_chain},
     mixture::{BatchSettings, ExampleSettings, Mixture, MixtureSettings},
-    pack::Packed,
+    pack::PackedBatch,
 };
 use mavis_net::{
     Algorithm, OptimizerSettings, Precision, StepSettings, TrainState, Trainer, cpu::CpuTrainer,
@@ -80,7 +80,7 @@ fn train() -> MavModel {
         OptimizerSettings { algorithm: Algorithm::Muon, average_decay: 0.98, ..OptimizerSettings::default() };
     let state = TrainState::new(initial_parameters(&config).unwrap());
     let mut trainer = CpuTrainer::new(config.clone(), optimizer, state).unwrap();
-    let mut packed = Packed::default();
+    let mut packed = PackedBatch::default();
     for step in 0..N_STEPS {
         mixture.fill(step, &mut packed).unwrap();
         let done = step as f32 / N_STEPS as f32;

@@ -7,7 +7,7 @@ use mavis_lang::{state, vocab, vocabulary};
 use mavis_model::{
     loader::Batches,
     mixture::{BatchSettings, ExampleSettings, Mixture, MixtureSettings},
-    pack::{Packed, tag},
+    pack::{PackedBatch, tag},
 };
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -36,10 +36,10 @@ fn mixture(rules: Rules, examples: ExampleSettings) -> Mixture {
     Mixture::new(vec![(set, 1.0)], settings).unwrap()
 }
 
-fn of_kind(rules: Rules, kind: &str) -> Packed {
+fn of_kind(rules: Rules, kind: &str) -> PackedBatch {
     let base = ExampleSettings { ended: 0.0, star: 0.0, ..ExampleSettings::default() };
     let (_, examples) = base.kinds().into_iter().find(|(name, _)| *name == kind).unwrap();
-    let mut packed = Packed::default();
+    let mut packed = PackedBatch::default();
     mixture(rules, examples).fill(7, &mut packed).unwrap();
     assert_eq!(packed.n_examples, 100, "{rules} {kind}");
     packed.batch.validate(2816, |_| 0).unwrap();
@@ -50,7 +50,7 @@ fn of_kind(rules: Rules, kind: &str) -> Packed {
 const GAMES: [Rules; 6] = Rules::ALL;
 
 /// The tokens of a sequence before its first branch: branches share one position.
-fn trunk(packed: &Packed, sequence: usize) -> std::ops::Range<usize> {
+fn trunk(packed: &PackedBatch, sequence: usize) -> std::ops::Range<usize> {
     let range = packed.batch.sequence(sequence);
     let len = range.clone().zip(0..).take_while(|&(at, i)| packed.batch.positions[at] == i).count();
     // The first branch stands where the next token of the trunk would.
@@ -143,7 +143,7 @@ fn random_play_learns_rules_and_no_values() {
 fn the_same_number_gives_the_same_batch() {
     let mixture = mixture(Rules::Chess, ExampleSettings::default());
     let fill = |number| {
-        let mut packed = Packed::default();
+        let mut packed = PackedBatch::default();
         mixture.fill(number, &mut packed).unwrap();
         (packed.batch, packed.rows)
     };
@@ -161,7 +161,7 @@ fn no_batch_is_larger_than_its_settings() {
         let examples = ExampleSettings { random_play: 0.5, ended: 0.1, ..ExampleSettings::default() };
         let settings = MixtureSettings { seed: 9, batch, examples, ..MixtureSettings::default() };
         let mixture = Mixture::new(vec![(set, 1.0)], settings).unwrap();
-        let mut packed = Packed::default();
+        let mut packed = PackedBatch::default();
         for number in 0..400 {
             mixture.fill(number, &mut packed).unwrap();
             assert!(packed.batch.len() <= batch.tokens, "{rules} {number}: {}", packed.batch.len());

@@ -5,8 +5,8 @@ use mavis_data::bag::{BagRecord, BagWriter};
 use mavis_data::{AnnotatedPosition, Annotations};
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_model::predictor::{
-    Answer, BagSamples, PositionSamples, Predictor, PredictorBatches, PredictorLesson, PredictorModel,
-    PredictorSettings, Samples, Target, tokens,
+    BagSamples, PositionSamples, Predictor, PredictorBatches, PredictorLesson, PredictorModel,
+    PredictorSettings, PredictorTarget, Samples, Target, tokens,
 };
 use mavis_model::train::{Budget, Event, Keeper, RunFolder, learn};
 use mavis_model::{MavModel, ModelError};
@@ -272,15 +272,15 @@ fn every_move_is_a_sample_for_av_and_every_position_for_sv_and_bc() {
         for (mv, value) in &record.moves {
             let sample = av.get(idx).unwrap().unwrap();
             let text = record.position.move_text(*mv);
-            assert_eq!((sample.characters, sample.answer), (characters, Answer::Value(*value)));
+            assert_eq!((sample.characters, sample.target), (characters, PredictorTarget::Value(*value)));
             assert_eq!(sample.action, tokens::action_index(&text));
             idx += 1;
         }
         let best = record.moves.iter().map(|(_, value)| *value).fold(0.0, f32::max);
-        assert_eq!(sv.get(record_idx).unwrap().unwrap().answer, Answer::Value(best));
+        assert_eq!(sv.get(record_idx).unwrap().unwrap().target, PredictorTarget::Value(best));
         let text = record.position.move_text(record.best.unwrap());
         let action = tokens::action_index(&text).unwrap();
-        assert_eq!(bc.get(record_idx).unwrap().unwrap().answer, Answer::Action(action));
+        assert_eq!(bc.get(record_idx).unwrap().unwrap().target, PredictorTarget::Action(action));
     }
 }
 
@@ -296,7 +296,7 @@ fn bags_are_read_by_kind_and_others_refused() {
     let samples = BagSamples::open(&path, Target::ActionValue, |_| true).unwrap();
     assert_eq!(samples.len(), 2);
     let first = samples.get(0).unwrap().unwrap();
-    assert_eq!((first.action, first.answer), (tokens::action_index("e2e4"), Answer::Value(0.53)));
+    assert_eq!((first.action, first.target), (tokens::action_index("e2e4"), PredictorTarget::Value(0.53)));
     assert!(BagSamples::open(&path, Target::ActionValue, |_| false).unwrap().is_empty());
     let refused = BagSamples::open(&path, Target::StateValue, |_| true).unwrap_err();
     assert_eq!(refused.to_string(), "record 0 is not of the kind that target sv learns from");

@@ -10,7 +10,7 @@ use mavis_model::{
     MavModel, ModelLabels, Preset,
     loader::Batches,
     mixture::{BatchSettings, ExampleSettings, Mixture, MixtureSettings},
-    pack::{LossSettings, Packed, tag},
+    pack::{LossSettings, PackedBatch, tag},
 };
 use mavis_net::{
     Device, OptimizerSettings, Precision, StepSettings, TrainState, Trainer, cpu::CpuTrainer,
@@ -53,9 +53,9 @@ fn solved(n: usize) -> Arc<TraceTable> {
 
 fn mixture(table: &Arc<TraceTable>, tokens: usize, loss: LossSettings) -> Mixture {
     let records = roots(Rules::Connect4, 100, 20).into_iter().map(|position| {
-        let verdict = Connect4Solver::default().evaluate(&position).unwrap();
-        let moves = verdict.moves.iter().map(|judged| (judged.mv, judged.win_probability)).collect();
-        AnnotatedPosition { position, moves, best: verdict.moves.first().map(|judged| judged.mv) }
+        let ranking = Connect4Solver::default().evaluate(&position).unwrap();
+        let moves = ranking.moves.iter().map(|entry| (entry.mv, entry.win_probability)).collect();
+        AnnotatedPosition { position, moves, best: ranking.moves.first().map(|entry| entry.mv) }
     });
     let set: Arc<dyn Annotations> = Arc::new(records.collect::<Vec<_>>());
     let batch = BatchSettings { examples: tokens / 90, tokens, sequence: 8_192 };
@@ -64,8 +64,8 @@ fn mixture(table: &Arc<TraceTable>, tokens: usize, loss: LossSettings) -> Mixtur
     Mixture::new(vec![(set, 1.0)], settings).unwrap().with_traces(vec![(table.clone(), 1.0)], 0.4)
 }
 
-fn filled(mixture: &Mixture, number: u64) -> Packed {
-    let mut packed = Packed::default();
+fn filled(mixture: &Mixture, number: u64) -> PackedBatch {
+    let mut packed = PackedBatch::default();
     mixture.fill(number, &mut packed).unwrap();
     packed.batch.validate(2816, |_| 0).unwrap();
     packed.rows.validate(packed.batch.len(), 2816).unwrap();
@@ -94,7 +94,7 @@ fn traces_take_their_share_of_every_batch_and_weigh_by_the_node() {
     }
     let share = n_traces as f64 / n_all as f64;
     assert!((0.3..0.5).contains(&share), "{share}");
-    let of_tag = |packed: &Packed, wanted: u8| {
+    let of_tag = |packed: &PackedBatch, wanted: u8| {
         let rows = packed.rows.tags.iter().zip(&packed.rows.weights).filter(|(tag, _)| **tag == wanted);
         (rows.clone().count(), rows.map(|(_, weight)| *weight).sum::<f32>())
     };

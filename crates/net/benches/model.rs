@@ -66,14 +66,14 @@ fn sequential(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("128 tokens after 112, {streams} streams"));
         group.throughput(Throughput::Elements(128 * streams as u64));
         for (name, mut decoder) in decoders() {
-            let sessions: Vec<_> = (0..streams).map(|_| decoder.open().expect("there is memory")).collect();
+            let caches: Vec<_> = (0..streams).map(|_| decoder.open().expect("there is memory")).collect();
             let mut batch = Batch::default();
             (0..streams).for_each(|_| batch.push_causal(&tokens(112)));
-            decoder.extend(&sessions, &batch, &Want::default()).expect("it runs");
+            decoder.extend(&caches, &batch, &Want::default()).expect("it runs");
             group.bench_function(name, |bencher| {
                 bencher.iter(|| {
-                    for session in &sessions {
-                        decoder.truncate(*session, 112).expect("it is longer");
+                    for cache in &caches {
+                        decoder.truncate(*cache, 112).expect("it is longer");
                     }
                     for i in 0..128u32 {
                         batch.clear();
@@ -86,7 +86,7 @@ fn sequential(criterion: &mut Criterion) {
                                 branch_start: 0,
                             });
                         }
-                        decoder.extend(&sessions, &batch, &Want::last(&batch)).expect("it runs");
+                        decoder.extend(&caches, &batch, &Want::last(&batch)).expect("it runs");
                     }
                 });
             });
@@ -111,11 +111,11 @@ fn fan_out(criterion: &mut Criterion) {
             let values = Want { rows: (0..branches.len() as u32).collect(), columns: Some(2048..2112) };
             group.bench_function(name, |bencher| {
                 bencher.iter(|| {
-                    let sessions: Vec<_> =
+                    let caches: Vec<_> =
                         (0..requests).map(|_| decoder.open().expect("there is memory")).collect();
-                    decoder.extend(&sessions, &prompts, &Want::last(&prompts)).expect("it runs");
-                    decoder.extend(&sessions, &branches, &values).expect("it runs");
-                    sessions.into_iter().for_each(|session| decoder.close(session));
+                    decoder.extend(&caches, &prompts, &Want::last(&prompts)).expect("it runs");
+                    decoder.extend(&caches, &branches, &values).expect("it runs");
+                    caches.into_iter().for_each(|cache| decoder.close(cache));
                 });
             });
         }

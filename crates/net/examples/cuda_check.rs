@@ -251,7 +251,7 @@ fn predictors(section: usize) -> Result<usize, NetError> {
         }
         2 => {
             for config in &encoders {
-                let title = format!("passes without sessions against CPU: {}", describe(config));
+                let title = format!("passes without caches against CPU: {}", describe(config));
                 bad += show(&title, &encoder_against_cpu(config)?);
             }
         }

@@ -19,7 +19,7 @@ pub const MAX_POSITIONS: u32 = 65_536;
 /// | star branch that sees the prompt and itself | `P` | own start |
 ///
 /// A token always sees itself. In a [`Decoder`](crate::Decoder) the same indices count from the start of the
-/// session, cached keys first.
+/// cache, cached keys first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {
     /// Token ids, `[N]`.

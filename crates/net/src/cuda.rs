@@ -16,7 +16,7 @@ pub mod check;
 mod conv_net;
 mod conv_pass;
 mod decoder;
-mod device;
+mod gpu;
 mod memory;
 mod network;
 mod op;

@@ -1,4 +1,4 @@
-//! The trait of inference: sessions that keep the keys and values of a prefix (a KV cache).
+//! The trait of inference: logits of tokens that follow a KV cache, the keys and values of a prefix.
 
 use std::fmt;
 use std::ops::Range;
@@ -10,8 +10,8 @@ use crate::error::NetError;
 
 /// A transformer with fixed parameters that answers with logits.
 ///
-/// A session holds the keys and values of the tokens it was extended by. [`extend`](Decoder::extend) runs new tokens of many
-/// sessions in one pass: sequence `s` of the batch extends `sessions[s]`, and its mask counts from the start of the session, cached keys
+/// A KV cache holds the keys and values of the tokens it was extended by. [`extend`](Decoder::extend) runs new tokens of many
+/// caches in one pass: sequence `s` of the batch extends `caches[s]`, and its mask counts from the start of the cache, cached keys
 /// first (token `i` of the sequence has index `len + i`). Branches that should see a prompt but leave no trace are an extension followed by a
 /// [`truncate`](Decoder::truncate).
 pub trait Decoder: Send {
@@ -23,40 +23,40 @@ pub trait Decoder: Send {
         Room { tokens: usize::MAX, rows: usize::MAX }
     }
 
-    /// Opens an empty session.
+    /// Opens an empty KV cache.
     ///
     /// # Errors
     /// When the device has no memory left.
-    fn open(&mut self) -> Result<SessionId, NetError>;
+    fn open(&mut self) -> Result<KvCacheId, NetError>;
 
-    /// Opens a session that begins with the first `len` tokens of another.
+    /// Opens a cache that begins with the first `len` tokens of another.
     ///
     /// # Errors
-    /// When there is no such session, it is shorter, or the device has no memory left.
-    fn fork(&mut self, session: SessionId, len: usize) -> Result<SessionId, NetError>;
+    /// When there is no such cache, it is shorter, or the device has no memory left.
+    fn fork(&mut self, cache: KvCacheId, len: usize) -> Result<KvCacheId, NetError>;
 
-    /// Closes a session and frees its memory; closing one that is not open does nothing.
-    fn close(&mut self, session: SessionId);
+    /// Closes a cache and frees its memory; closing one that is not open does nothing.
+    fn close(&mut self, cache: KvCacheId);
 
     /// Number of cached tokens.
     ///
     /// # Errors
-    /// When there is no such session.
-    fn session_len(&self, session: SessionId) -> Result<usize, NetError>;
+    /// When there is no such cache.
+    fn cache_len(&self, cache: KvCacheId) -> Result<usize, NetError>;
 
     /// Forgets all tokens from `len` on.
     ///
     /// # Errors
-    /// When there is no such session or it is shorter.
-    fn truncate(&mut self, session: SessionId, len: usize) -> Result<(), NetError>;
+    /// When there is no such cache or it is shorter.
+    fn truncate(&mut self, cache: KvCacheId, len: usize) -> Result<(), NetError>;
 
-    /// Runs new tokens and keeps their keys and values; sessions must be distinct. On an error no session is changed.
+    /// Runs new tokens and keeps their keys and values; caches must be distinct. On an error no cache is changed.
     ///
     /// # Errors
-    /// Unknown or repeated sessions, a batch or rows that do not validate, a device failure.
-    fn extend(&mut self, sessions: &[SessionId], batch: &Batch, want: &Want) -> Result<Logits, NetError>;
+    /// Unknown or repeated caches, a batch or rows that do not validate, a device failure.
+    fn extend(&mut self, caches: &[KvCacheId], batch: &Batch, want: &Want) -> Result<Logits, NetError>;
 
-    /// One pass without sessions.
+    /// One pass without caches.
     ///
     /// # Errors
     /// A batch or rows that do not validate, a device failure.
@@ -116,9 +116,9 @@ impl FromStr for Precision {
     }
 }
 
-/// Name of an open session.
+/// Name of an open KV cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SessionId(pub u64);
+pub struct KvCacheId(pub u64);
 
 /// Which logits are wanted; the head is computed for these only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

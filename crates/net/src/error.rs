@@ -2,7 +2,7 @@
 
 use crate::all_reduce::AllReduceError;
 use crate::config::ConfigError;
-use crate::decoder::SessionId;
+use crate::decoder::KvCacheId;
 
 /// Failure of a pass, an update or a decoder. Parameters are as they were before the call.
 #[derive(Debug, thiserror::Error)]
@@ -88,14 +88,14 @@ pub enum NetError {
         /// What overflowed.
         what: &'static str,
     },
-    /// No such session: closed, or of another decoder.
-    #[error("no open session {0:?}")]
-    Session(SessionId),
-    /// The same session twice in one call, or a truncation beyond its end.
-    #[error("session {session:?}: {reason}")]
-    SessionUse {
-        /// The session.
-        session: SessionId,
+    /// No such cache: closed, or of another decoder.
+    #[error("no open KV cache {0:?}")]
+    KvCache(KvCacheId),
+    /// The same cache twice in one call, or a truncation beyond its end.
+    #[error("KV cache {cache:?}: {reason}")]
+    KvCacheUse {
+        /// The cache.
+        cache: KvCacheId,
         /// What is wrong.
         reason: &'static str,
     },

@@ -5,7 +5,7 @@
 //! and a pass over them. There is no graph and no automatic differentiation: each kernel has a forward and a backward, written by hand
 //! and checked against finite differences.
 //!
-//! The transformer is one shape, [`TransformerConfig`] (Llama's), behind two traits: [`Trainer`] (losses, gradients, updates) and [`Decoder`] (logits, sessions
+//! The transformer is one shape, [`TransformerConfig`] (Llama's), behind two traits: [`Trainer`] (losses, gradients, updates) and [`Decoder`] (logits, caches
 //! with a KV cache). Both take a [`Batch`]: sequences of unequal length, end to end, with a mask of two integers a token that covers
 //! causal attention, full attention over a prompt, and star branches. [`LossRows`] says which rows are trained and on which distributions.
 //!
@@ -71,7 +71,7 @@ pub use checkpoint::{
 };
 pub use config::{ConfigError, NormKind, NormPlacement, TransformerConfig, Variant};
 pub use conv_net::{ConvLayer, ConvLoss, ConvNet, ConvNetConfig, ConvTargets};
-pub use decoder::{Decoder, Logits, Precision, Room, SessionId, UnknownPrecision, Want};
+pub use decoder::{Decoder, KvCacheId, Logits, Precision, Room, UnknownPrecision, Want};
 pub use device::{Device, UnknownDevice};
 pub use error::NetError;
 pub use layout::{

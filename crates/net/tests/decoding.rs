@@ -1,4 +1,4 @@
-//! Sessions against whole passes of the trainer.
+//! KV caches against whole passes of the trainer.
 #![allow(clippy::unwrap_used)] // Helpers outside test functions may unwrap too: a panic is the failure.
 
 use mavis_net::cpu::{CpuDecoder, CpuTrainer};
@@ -72,7 +72,7 @@ fn a_stateless_pass_equals_the_trainer() {
 }
 
 #[test]
-fn an_encoder_without_sessions_equals_the_trainer() {
+fn an_encoder_without_kv_caches_equals_the_trainer() {
     for placement in [NormPlacement::Pre, NormPlacement::Post] {
         let variant =
             Variant { norm: NormKind::Layer, placement, learned_positions: Some(79), outputs: Some(128) };
@@ -98,22 +98,22 @@ fn tokens_one_by_one_equal_one_pass() {
         whole.push_causal(&text);
         let rows: Vec<u32> = (0..70).collect();
         let expected = trainer.logits(&whole, &rows, Weights::Live).unwrap();
-        let session = decoder.open().unwrap();
+        let cache = decoder.open().unwrap();
         for (i, &id) in text.iter().enumerate() {
             let mut batch = Batch::default();
             batch.push(BatchToken { id, position: i as u32, prefix_end: 0, branch_start: 0 });
-            let logits = decoder.extend(&[session], &batch, &Want::last(&batch)).unwrap();
+            let logits = decoder.extend(&[cache], &batch, &Want::last(&batch)).unwrap();
             assert_close(logits.row(0), expected.row(i));
         }
-        assert_eq!(decoder.session_len(session).unwrap(), 70);
+        assert_eq!(decoder.cache_len(cache).unwrap(), 70);
     }
 }
 
 #[test]
-fn unequal_sessions_extend_together_fork_and_truncate() {
+fn unequal_kv_caches_extend_together_fork_and_truncate() {
     let (mut trainer, mut decoder) = pair(true);
     let (first, second) = (tokens(50, 1), tokens(23, 2));
-    let sessions = [decoder.open().unwrap(), decoder.open().unwrap()];
+    let caches = [decoder.open().unwrap(), decoder.open().unwrap()];
     let part = |parts: [(&[u32], usize); 2]| {
         let mut batch = Batch::default();
         for (ids, from) in parts {
@@ -125,24 +125,24 @@ fn unequal_sessions_extend_together_fork_and_truncate() {
         batch
     };
     let start = part([(&first[..30], 0), (&second[..1], 0)]);
-    decoder.extend(&sessions, &start, &Want::default()).unwrap();
+    decoder.extend(&caches, &start, &Want::default()).unwrap();
     // A detour that is undone, and a fork that keeps it.
     let detour = part([(&tokens(5, 9), 30), (&[], 1)]);
-    decoder.extend(&sessions, &detour, &Want::default()).unwrap();
-    let fork = decoder.fork(sessions[0], 35).unwrap();
-    decoder.truncate(sessions[0], 30).unwrap();
+    decoder.extend(&caches, &detour, &Want::default()).unwrap();
+    let fork = decoder.fork(caches[0], 35).unwrap();
+    decoder.truncate(caches[0], 30).unwrap();
     let rest = part([(&first[30..], 30), (&second[1..], 1)]);
-    let got = decoder.extend(&sessions, &rest, &Want::last(&rest)).unwrap();
+    let got = decoder.extend(&caches, &rest, &Want::last(&rest)).unwrap();
     for (i, text) in [&first, &second].into_iter().enumerate() {
         let mut whole = Batch::default();
         whole.push_causal(text);
         let expected = trainer.logits(&whole, &[text.len() as u32 - 1], Weights::Live).unwrap();
         assert_close(got.row(i), expected.row(0));
     }
-    assert_eq!(decoder.session_len(fork).unwrap(), 35);
+    assert_eq!(decoder.cache_len(fork).unwrap(), 35);
     decoder.close(fork);
-    assert!(matches!(decoder.session_len(fork), Err(NetError::Session(_))));
-    assert!(matches!(decoder.truncate(sessions[1], 99), Err(NetError::SessionUse { .. })));
+    assert!(matches!(decoder.cache_len(fork), Err(NetError::KvCache(_))));
+    assert!(matches!(decoder.truncate(caches[1], 99), Err(NetError::KvCacheUse { .. })));
 }
 
 #[test]
@@ -156,38 +156,38 @@ fn branches_over_a_cached_prompt_equal_the_star() {
     let rows: Vec<u32> = (33..star.len() as u32).collect();
     let expected = trainer.logits(&star, &rows, Weights::Live).unwrap();
 
-    let session = decoder.open().unwrap();
+    let cache = decoder.open().unwrap();
     let mut first = Batch::default();
     first.push_prompted(&prompt, 33);
-    decoder.extend(&[session], &first, &Want::default()).unwrap();
+    decoder.extend(&[cache], &first, &Want::default()).unwrap();
     let mut second = Batch::default();
     second.begin();
     branches.iter().for_each(|branch| second.push_branch(branch, 33, 33, 33));
     let rows: Vec<u32> = (0..second.len() as u32).collect();
-    let got = decoder.extend(&[session], &second, &Want::rows(rows)).unwrap();
+    let got = decoder.extend(&[cache], &second, &Want::rows(rows)).unwrap();
     assert_close(&got.values, &expected.values);
 }
 
 #[test]
 fn misuse_is_an_error_and_changes_nothing() {
     let (_, mut decoder) = pair(true);
-    let session = decoder.open().unwrap();
+    let cache = decoder.open().unwrap();
     let mut batch = Batch::default();
     batch.push_causal(&[1, 2, 3]);
-    decoder.extend(&[session], &batch, &Want::default()).unwrap();
+    decoder.extend(&[cache], &batch, &Want::default()).unwrap();
     let mut twice = batch.clone();
     twice.push_causal(&[4]);
     assert!(matches!(
-        decoder.extend(&[session, session], &twice, &Want::default()),
-        Err(NetError::SessionUse { .. })
+        decoder.extend(&[cache, cache], &twice, &Want::default()),
+        Err(NetError::KvCacheUse { .. })
     ));
     let beyond = Want::rows([3]);
-    assert!(matches!(decoder.extend(&[session], &batch, &beyond), Err(NetError::Row { row: 3, .. })));
+    assert!(matches!(decoder.extend(&[cache], &batch, &beyond), Err(NetError::Row { row: 3, .. })));
     let columns = Want { rows: vec![0], columns: Some(60..80) };
-    assert!(matches!(decoder.extend(&[session], &batch, &columns), Err(NetError::Target { id: 80, .. })));
+    assert!(matches!(decoder.extend(&[cache], &batch, &columns), Err(NetError::Target { id: 80, .. })));
     batch.prefix_end[0] = 7;
-    assert!(matches!(decoder.extend(&[session], &batch, &Want::default()), Err(NetError::Mask { .. })));
-    assert_eq!(decoder.session_len(session).unwrap(), 3);
+    assert!(matches!(decoder.extend(&[cache], &batch, &Want::default()), Err(NetError::Mask { .. })));
+    assert_eq!(decoder.cache_len(cache).unwrap(), 3);
 }
 
 #[test]
@@ -209,12 +209,12 @@ fn fewer_bits_are_near_whether_rows_come_together_or_one_by_one() {
         let together = rounded.logits(&batch, &want).unwrap();
         let off = distance(&together.values, &expected.values);
         assert!(off > 1e-5 && off < most, "{precision}: {off}");
-        let session = rounded.open().unwrap();
+        let cache = rounded.open().unwrap();
         let mut one_by_one = Vec::new();
         for (i, &id) in batch.tokens.iter().enumerate() {
             let mut one = Batch::default();
             one.push(BatchToken { id, position: i as u32, prefix_end: 0, branch_start: 0 });
-            one_by_one.extend(rounded.extend(&[session], &one, &Want::last(&one)).unwrap().values);
+            one_by_one.extend(rounded.extend(&[cache], &one, &Want::last(&one)).unwrap().values);
         }
         // Rows are rounded however many there are; in attention the weights of many are too.
         let apart = distance(&together.values, &one_by_one);
@@ -230,9 +230,9 @@ fn an_empty_batch_has_no_logits() {
     assert_eq!(decoder.extend(&[], &Batch::default(), &Want::default()).unwrap().n_rows(), 0);
 }
 
-/// The longest context of internal search: what drafts and branches leave behind must not matter however long a session is.
+/// The longest context of internal search: what drafts and branches leave behind must not matter however long a cache is.
 #[test]
-fn a_session_of_8192_tokens_equals_one_pass_over_them() {
+fn a_kv_cache_of_8192_tokens_equals_one_pass_over_them() {
     const LEN: usize = 8_192;
     let config = TransformerConfig { n_layers: 2, d_model: 16, n_heads: 1, d_ff: 24, ..config(true) };
     let parameters = parameters(&config);
@@ -242,7 +242,7 @@ fn a_session_of_8192_tokens_equals_one_pass_over_them() {
     whole.push_causal(&text);
     let rows: Vec<u32> = [0, 31, 4_095, 4_096, 8_000, 8_190, 8_191].to_vec();
     let expected = decoder.logits(&whole, &Want::rows(rows.clone())).unwrap();
-    let session = decoder.open().unwrap();
+    let cache = decoder.open().unwrap();
     let mut len = 0;
     // Pieces of all sizes, as prompts, drafts and single tokens come; wrong drafts and branches are taken back.
     for size in [1, 31, 700, 4_096, 1].into_iter().chain(std::iter::repeat(37)) {
@@ -261,13 +261,13 @@ fn a_session_of_8192_tokens_equals_one_pass_over_them() {
         let wanted: Vec<u32> =
             rows.iter().copied().filter(|row| (len..len + size).contains(&(*row as usize))).collect();
         let places: Vec<u32> = wanted.iter().map(|row| row - len as u32).collect();
-        let logits = decoder.extend(&[session], &batch, &Want::rows(places)).unwrap();
+        let logits = decoder.extend(&[cache], &batch, &Want::rows(places)).unwrap();
         for (place, row) in wanted.iter().enumerate() {
             let at = rows.iter().position(|other| other == row).unwrap();
             assert_close(logits.row(place), expected.row(at));
         }
         len += size;
-        decoder.truncate(session, len).unwrap();
+        decoder.truncate(cache, len).unwrap();
     }
-    assert_eq!(decoder.session_len(session).unwrap(), LEN);
+    assert_eq!(decoder.cache_len(cache).unwrap(), LEN);
 }

@@ -9,11 +9,11 @@
 
 #![allow(clippy::print_stdout, reason = "its output is a table for people")]
 
-use mavis_eval::{Evaluation, Evaluator, MoveValue, OneReply, Replies, Request, Value, Verdict, ready};
+use mavis_eval::{EndOrMoves, Evaluation, Evaluator, MoveValue, OneReply, Replies, Request, Value, ready};
 use mavis_game::{Game, Move, Outcome, Position, Rules, Side};
 use mavis_search::{
     Stop,
-    mcts::{Search, Settings},
+    mcts::{MctsSettings, Search},
 };
 use std::sync::{
     Arc,
@@ -50,8 +50,8 @@ impl Evaluator for RandomGames {
             let failed = || mavis_eval::EvalError::Failed("an illegal move".to_owned());
             let state = request.by_rules().ok_or_else(failed)?;
             let value = |mv: Move| MoveValue { mv, value: Value::certain(self.value(&state, mv)) };
-            let verdict = Verdict::Moves(state.legal_moves().into_iter().map(value).collect());
-            Ok(Evaluation { state, verdict })
+            let content = EndOrMoves::Moves(state.legal_moves().into_iter().map(value).collect());
+            Ok(Evaluation { state, content })
         };
         ready(requests.iter().map(answer).collect())
     }
@@ -150,17 +150,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let n_batches = Arc::new(AtomicU64::new(0));
     let evaluator: Arc<dyn Evaluator> =
         Arc::new(RandomGames { n_games: n_games.parse()?, n_batches: n_batches.clone() });
-    let base: Settings = format!("sims={simulations},batch=1").parse()?;
+    let base: MctsSettings = format!("sims={simulations},batch=1").parse()?;
     let n_games: u64 = games.parse()?;
     println!("{rules}, {simulations} simulations, {n_games} games each against batch=1");
     for spec in specs {
-        let settings: Settings = format!("sims={simulations},{spec}").parse()?;
+        let settings: MctsSettings = format!("sims={simulations},{spec}").parse()?;
         let mut played = Match::default();
         for number in 0..n_games {
             let start = opening(rules, number / 2);
             let side = if number % 2 == 0 { start.side_to_move() } else { start.side_to_move().other() };
-            let search = |settings: &Settings, seed| {
-                let settings = Settings { seed: 2 * number + seed, ..settings.clone() };
+            let search = |settings: &MctsSettings, seed| {
+                let settings = MctsSettings { seed: 2 * number + seed, ..settings.clone() };
                 Search::new(start.clone(), evaluator.clone(), settings)
             };
             played.play(&start, side, [search(&settings, 0), search(&base, 1)], &n_batches);

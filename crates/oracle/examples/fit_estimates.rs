@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// What is asked for.
-struct Settings {
+struct FitSettings {
     rules: Rules,
     /// Rounds of tuning, and pairs of games in each.
     batches: u64,
@@ -47,7 +47,7 @@ fn main() {
         arguments.get(at + 1).cloned()
     };
     let number = |name: &str, default: u64| option(name).map_or(default, |text| text.parse().unwrap());
-    let settings = Settings {
+    let settings = FitSettings {
         rules: arguments.get(1).and_then(|game| game.parse().ok()).unwrap_or(Rules::Othello),
         batches: number("batches", 60),
         batch: number("batch", 64),
@@ -72,7 +72,7 @@ fn main() {
 /// A position, as a fit sees it: what each weight counts, and the value in hundredths.
 type Sample = (Vec<f64>, f64);
 
-impl Settings {
+impl FitSettings {
     /// The usual weights, or those set by hand.
     fn usual(&self, fitted: bool) -> Vec<i32> {
         if self.rules == Rules::Othello {

@@ -10,7 +10,7 @@
 mod problems;
 
 use mavis_oracle::hex::HexSolver;
-use problems::Answer;
+use problems::Solution;
 use std::io::IsTerminal;
 
 fn main() {
@@ -36,9 +36,9 @@ fn main() {
         let mut solver = HexSolver::new(node_limit);
         let start = std::time::Instant::now();
         let answer = match problem.check(&mut solver) {
-            Answer::Right => "solved".to_owned(),
-            Answer::Wrong(found) => format!("WRONG {found}"),
-            Answer::OutOfReach => "open".to_owned(),
+            Solution::Right => "solved".to_owned(),
+            Solution::Wrong(found) => format!("WRONG {found}"),
+            Solution::OutOfReach => "open".to_owned(),
         };
         println!("{name} {answer}, {} nodes, {:.1?}", solver.n_nodes(), start.elapsed());
     }

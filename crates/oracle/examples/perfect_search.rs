@@ -44,8 +44,8 @@ fn main() {
                     let start = std::time::Instant::now();
                     let (best, wins) = finder.search(columns);
                     n_missed.fetch_add(usize::from(!wins), Ordering::Relaxed);
-                    let verdict = if wins { "wins" } else { "DOES NOT WIN" };
-                    println!("{columns} {} {verdict} in {:.1?}", best.0 + 1, start.elapsed());
+                    let result = if wins { "wins" } else { "DOES NOT WIN" };
+                    println!("{columns} {} {result} in {:.1?}", best.0 + 1, start.elapsed());
                 }
             });
         }

@@ -1,4 +1,4 @@
-//! What the knobs of the search are worth: how often the move it chooses keeps the result of perfect play.
+//! What the options of the search are worth: how often the move it chooses keeps the result of perfect play.
 //!
 //! Connect Four positions of ten stones and more, an evaluator that plays a few random games for each move (so it is
 //! often wrong), and the exact solver as the judge. The table in docs/search.md was made with
@@ -6,7 +6,7 @@
 
 #![allow(clippy::print_stdout, reason = "its output is a table for people")]
 
-use mavis_eval::{Evaluation, Evaluator, MoveValue, Replies, Request, Value, Verdict, ready};
+use mavis_eval::{EndOrMoves, Evaluation, Evaluator, MoveValue, Replies, Request, Value, ready};
 use mavis_game::{Connect4, Game, Move, Position, Rules};
 use mavis_oracle::connect4::Connect4Solver;
 use mavis_search::{Stop, mcts::Search};
@@ -64,8 +64,8 @@ impl Evaluator for RandomGames {
             let state = request.by_rules().ok_or_else(failed)?;
             let &Position::Connect4(game) = &*state else { return Err(failed()) };
             let value = |mv: Move| MoveValue { mv, value: Value::certain(self.value(game, mv)) };
-            let verdict = Verdict::Moves(state.legal_moves().into_iter().map(value).collect());
-            Ok(Evaluation { state, verdict })
+            let content = EndOrMoves::Moves(state.legal_moves().into_iter().map(value).collect());
+            Ok(Evaluation { state, content })
         };
         ready(requests.iter().map(answer).collect())
     }

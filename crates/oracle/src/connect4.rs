@@ -11,7 +11,7 @@ mod search;
 mod table;
 
 use crate::oracle::refuse_finished;
-use crate::{Identity, MoveVerdict, Oracle, OracleError, Score, Verdict};
+use crate::{Identity, Oracle, OracleError, RankedMove, Ranking, Score};
 use board::{Board, CELLS};
 pub use book::{BOOK_PLIES, Book, BookError, BookProgress, build_book};
 use mavis_game::{Connect4, Game, Move, Position, Rules};
@@ -102,7 +102,7 @@ impl Oracle for Connect4Solver {
         Identity::ours("connect4-solver", String::new())
     }
 
-    fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError> {
+    fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {
         let &Position::Connect4(position) = position else {
             return Err(OracleError::WrongGame { oracle: self.identity().name, rules: position.rules() });
         };
@@ -110,8 +110,8 @@ impl Oracle for Connect4Solver {
         let moves = self.score_moves(position);
         let moves = moves.into_iter().map(|(mv, score)| {
             let plies = plies_to_end(position.ply(), score);
-            MoveVerdict::new(Rules::Connect4, mv, Score::Solved(score), Some(plies))
+            RankedMove::new(Rules::Connect4, mv, Score::Solved(score), Some(plies))
         });
-        Ok(Verdict { moves: moves.collect() })
+        Ok(Ranking { moves: moves.collect() })
     }
 }

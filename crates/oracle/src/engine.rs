@@ -2,13 +2,13 @@
 #![cfg_attr(not(test), deny(clippy::panic, clippy::unwrap_used, clippy::expect_used))]
 
 mod lines;
-mod session;
+mod running;
 
 use crate::oracle::refuse_finished;
 use crate::process::EngineError;
-use crate::{Identity, Oracle, OracleError, Verdict};
+use crate::{Identity, Oracle, OracleError, Ranking};
 use mavis_game::{Game, Position};
-use session::Session;
+use running::RunningEngine;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -82,7 +82,7 @@ pub struct UciOracle {
     settings: EngineSettings,
     identity: Identity,
     /// The running engine; gone after a failure until the next search.
-    session: Option<Session>,
+    engine: Option<RunningEngine>,
     n_restarts: u32,
 }
 
@@ -92,13 +92,13 @@ impl UciOracle {
     /// # Errors
     /// When it cannot be started, does not speak UCI, or lacks an option.
     pub fn start(settings: EngineSettings) -> Result<Self, EngineError> {
-        let session = Session::start(&settings)?;
-        let (name, version) = session.name_and_version();
+        let engine = RunningEngine::start(&settings)?;
+        let (name, version) = engine.name_and_version();
         let options = settings.resolved_options();
         let words = options.iter().map(|(name, value)| format!(" {name}={value}"));
         let identity =
             Identity { name, version, settings: format!("{}{}", settings.limit, words.collect::<String>()) };
-        Ok(Self { settings, identity, session: Some(session), n_restarts: 0 })
+        Ok(Self { settings, identity, engine: Some(engine), n_restarts: 0 })
     }
 
     /// How often the engine was replaced.
@@ -110,16 +110,16 @@ impl UciOracle {
     /// The process id of the running engine.
     #[must_use]
     pub fn process_id(&self) -> Option<u32> {
-        self.session.as_ref().map(Session::process_id)
+        self.engine.as_ref().map(RunningEngine::process_id)
     }
 
     /// Tries until the attempts are used up.
-    fn persist(&mut self, position: &Position, n_used: u32) -> Result<Verdict, OracleError> {
+    fn persist(&mut self, position: &Position, n_used: u32) -> Result<Ranking, OracleError> {
         let mut attempts = n_used;
         loop {
             attempts += 1;
             match self.attempt(position) {
-                Ok(verdict) => return Ok(verdict),
+                Ok(ranking) => return Ok(ranking),
                 Err(source) if attempts >= ATTEMPTS => {
                     return Err(OracleError::Engine { position: position.to_string(), source });
                 }
@@ -128,52 +128,52 @@ impl UciOracle {
         }
     }
 
-    /// Verdicts on the first positions, and whether the engine failed on the next. The engine always has positions waiting while it
+    /// Rankings on the first positions, and whether the engine failed on the next. The engine always has positions waiting while it
     /// searches one, so it never waits for us; this works with engines that read commands one after the other.
-    fn queued(&mut self, positions: &[Position]) -> (Vec<Result<Verdict, OracleError>>, bool) {
+    fn queued(&mut self, positions: &[Position]) -> (Vec<Result<Ranking, OracleError>>, bool) {
         let mut results = Vec::with_capacity(positions.len());
-        let queues = positions.len() > 1 && self.session.as_ref().is_some_and(Session::queues);
-        let Some(mut session) = self.session.take_if(|_| queues) else { return (results, false) };
+        let queues = positions.len() > 1 && self.engine.as_ref().is_some_and(RunningEngine::queues);
+        let Some(mut engine) = self.engine.take_if(|_| queues) else { return (results, false) };
         let began = Instant::now();
         let mut n_asked = 0;
         for (idx, position) in positions.iter().enumerate() {
             let mut asked = Ok(());
             while asked.is_ok() && n_asked <= (idx + AHEAD).min(positions.len() - 1) {
-                asked = session.ask(&positions[n_asked], &self.settings, Vec::new());
+                asked = engine.ask(&positions[n_asked], &self.settings, Vec::new());
                 n_asked += 1;
             }
             let busy = n_asked > idx + 1;
-            let heard = asked.and_then(|()| session.hear(&self.settings, busy));
-            match heard.and_then(|best| session.verdict(position, &best)) {
-                Ok(Some(verdict)) => results.push(Ok(verdict)),
+            let heard = asked.and_then(|()| engine.hear(&self.settings, busy));
+            match heard.and_then(|best| engine.ranking(position, &best)) {
+                Ok(Some(ranking)) => results.push(Ok(ranking)),
                 // Some moves have no score yet: rare, so the queue is given up and the position asked again by itself.
                 Ok(None) => {
                     let mut waiting = idx + 1..n_asked;
-                    let drained = waiting.all(|_| session.hear(&self.settings, false).is_ok());
-                    self.session = drained.then_some(session);
+                    let drained = waiting.all(|_| engine.hear(&self.settings, false).is_ok());
+                    self.engine = drained.then_some(engine);
                     return (results, false);
                 }
                 // The engine is dropped, and killed.
                 Err(_) => return (results, true),
             }
         }
-        session.keep_pace(began.elapsed(), positions.len());
-        self.session = Some(session);
+        engine.keep_pace(began.elapsed(), positions.len());
+        self.engine = Some(engine);
         (results, false)
     }
 
-    fn attempt(&mut self, position: &Position) -> Result<Verdict, EngineError> {
-        let mut session = match self.session.take() {
-            Some(session) => session,
+    fn attempt(&mut self, position: &Position) -> Result<Ranking, EngineError> {
+        let mut engine = match self.engine.take() {
+            Some(engine) => engine,
             None => {
                 self.n_restarts += 1;
-                Session::start(&self.settings)?
+                RunningEngine::start(&self.settings)?
             }
         };
-        let verdict = session.judge(position, &self.settings)?;
+        let ranking = engine.rank(position, &self.settings)?;
         // Only an engine that answered well is kept; otherwise it is dropped, and killed, above.
-        self.session = Some(session);
-        Ok(verdict)
+        self.engine = Some(engine);
+        Ok(ranking)
     }
 }
 
@@ -182,7 +182,7 @@ impl Oracle for UciOracle {
         self.identity.clone()
     }
 
-    fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError> {
+    fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {
         if !matches!(position, Position::Chess(_)) {
             return Err(OracleError::WrongGame {
                 oracle: self.identity.name.clone(),
@@ -193,19 +193,19 @@ impl Oracle for UciOracle {
         self.persist(position, 0)
     }
 
-    fn evaluate_all(&mut self, positions: &[Position]) -> Vec<Result<Verdict, OracleError>> {
+    fn evaluate_all(&mut self, positions: &[Position]) -> Vec<Result<Ranking, OracleError>> {
         let mut results = Vec::with_capacity(positions.len());
         while let Some(position) = positions.get(results.len()) {
             let rest = &positions[results.len()..];
             let n_early = rest.iter().take_while(|position| is_searchable(position)).count();
-            let (mut verdicts, failed) = self.queued(&rest[..n_early]);
+            let (mut rankings, failed) = self.queued(&rest[..n_early]);
             // Where the queue breaks off the position is asked by itself, once less often if the engine failed on it.
             if failed {
-                verdicts.push(self.persist(&rest[verdicts.len()], 1));
-            } else if verdicts.is_empty() {
-                verdicts.push(self.evaluate(position));
+                rankings.push(self.persist(&rest[rankings.len()], 1));
+            } else if rankings.is_empty() {
+                rankings.push(self.evaluate(position));
             }
-            results.append(&mut verdicts);
+            results.append(&mut rankings);
         }
         results
     }

@@ -2,7 +2,7 @@
 
 use crate::{Oracle, OracleError};
 use mavis_eval::{
-    BestAction, EvalError, Evaluation, Evaluator, MoveValue, Replies, Reply, Request, Value, Verdict,
+    BestAction, EndOrMoves, EvalError, Evaluation, Evaluator, MoveValue, Replies, Reply, Request, Value,
 };
 use mavis_game::{Game as _, Position};
 use mavis_value::Mistake;
@@ -79,16 +79,16 @@ fn answer(oracle: &mut impl Oracle, request: &Request) -> Reply {
         let reason = "the move cannot be played in the parent state";
         return Err(EvalError::hallucination(Mistake::IllegalMove, reason));
     };
-    let verdict = match state.outcome() {
-        Some(outcome) => Verdict::Ended(outcome),
+    let content = match state.outcome() {
+        Some(outcome) => EndOrMoves::Ended(outcome),
         None => {
             let failed = |error: OracleError| EvalError::Failed(error.to_string());
             let judged = oracle.evaluate(&state).map_err(failed)?;
             let value = |mv, win_probability| MoveValue { mv, value: Value::certain(win_probability) };
-            Verdict::Moves(
+            EndOrMoves::Moves(
                 judged.moves.iter().map(|judged| value(judged.mv, judged.win_probability)).collect(),
             )
         }
     };
-    Ok(Evaluation { state, verdict })
+    Ok(Evaluation { state, content })
 }

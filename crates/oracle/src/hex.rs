@@ -11,7 +11,7 @@ mod solver;
 mod tree;
 
 use crate::oracle::refuse_finished;
-use crate::{Identity, MoveVerdict, Oracle, OracleError, Score, Verdict};
+use crate::{Identity, Oracle, OracleError, RankedMove, Ranking, Score};
 use field::Field;
 use mavis_game::{Game, Hex, Move, Position, Rules};
 pub use solver::{HexSolver, Solved};
@@ -71,7 +71,7 @@ impl Oracle for HexOracle {
         Identity::ours("hex-mcts", format!("playouts={playouts} solver_nodes={solver_nodes} seed={seed}"))
     }
 
-    fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError> {
+    fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {
         let rules = position.rules();
         let Position::Hex(position) = position else {
             return Err(OracleError::WrongGame { oracle: self.identity().name, rules });
@@ -79,9 +79,9 @@ impl Oracle for HexOracle {
         refuse_finished(position)?;
         let mut moves = judged(rules, &self.rates(position));
         if let Some(winning) = self.solve(position) {
-            for verdict in &mut moves {
-                let sign = if winning.contains(&verdict.mv) { 1 } else { -1 };
-                *verdict = MoveVerdict::new(rules, verdict.mv, Score::Solved(sign), None);
+            for ranking in &mut moves {
+                let sign = if winning.contains(&ranking.mv) { 1 } else { -1 };
+                *ranking = RankedMove::new(rules, ranking.mv, Score::Solved(sign), None);
             }
             // Winning moves first, among equals those the playouts like better.
             moves.sort_by(|a, b| b.win_probability.total_cmp(&a.win_probability));
@@ -91,14 +91,14 @@ impl Oracle for HexOracle {
             swapped.play_unchecked(Hex::SWAP);
             let replies = self.rates(&swapped);
             let best = replies.first().map_or(0.5, |&(_, rate)| rate);
-            let verdict = MoveVerdict::new(rules, Hex::SWAP, Score::WinRate(1.0 - best), None);
-            let at = moves.partition_point(|known| known.win_probability >= verdict.win_probability);
-            moves.insert(at, verdict);
+            let ranking = RankedMove::new(rules, Hex::SWAP, Score::WinRate(1.0 - best), None);
+            let at = moves.partition_point(|known| known.win_probability >= ranking.win_probability);
+            moves.insert(at, ranking);
         }
-        Ok(Verdict { moves })
+        Ok(Ranking { moves })
     }
 }
 
-fn judged(rules: Rules, rates: &[(Move, f32)]) -> Vec<MoveVerdict> {
-    rates.iter().map(|&(mv, rate)| MoveVerdict::new(rules, mv, Score::WinRate(rate), None)).collect()
+fn judged(rules: Rules, rates: &[(Move, f32)]) -> Vec<RankedMove> {
+    rates.iter().map(|&(mv, rate)| RankedMove::new(rules, mv, Score::WinRate(rate), None)).collect()
 }

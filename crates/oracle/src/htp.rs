@@ -4,7 +4,7 @@
 use crate::gtp::{GtpCommand, GtpEngine, color};
 use crate::oracle::refuse_finished;
 use crate::process::{EngineError, Patience};
-use crate::{Identity, MoveVerdict, Oracle, OracleError, Score, Verdict};
+use crate::{Identity, Oracle, OracleError, RankedMove, Ranking, Score};
 use mavis_game::{Game, Hex, Move, Position};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -66,7 +66,7 @@ impl HtpOracle {
         GtpEngine::start(program, arguments, preparation, Patience::always(*patience))
     }
 
-    fn attempt(&mut self, position: &Hex) -> Result<Verdict, EngineError> {
+    fn attempt(&mut self, position: &Hex) -> Result<Ranking, EngineError> {
         let mut engine = match self.engine.take() {
             Some(engine) => engine,
             None => self.started()?,
@@ -77,13 +77,13 @@ impl HtpOracle {
         let mut arguments: Vec<&str> = words.clone().skip(1).collect();
         arguments.push(color(position.rules(), position.side_to_move()));
         let answer = engine.ask(&GtpCommand::new(words.next().unwrap_or_default(), &arguments))?;
-        let verdict = self.read(position, &answer)?;
+        let ranking = self.read(position, &answer)?;
         self.engine = Some(engine);
-        Ok(verdict)
+        Ok(ranking)
     }
 
-    /// The answer as a verdict on every legal move.
-    fn read(&self, position: &Hex, answer: &str) -> Result<Verdict, EngineError> {
+    /// The answer as a ranking on every legal move.
+    fn read(&self, position: &Hex, answer: &str) -> Result<Ranking, EngineError> {
         let nonsense =
             |got: &str| EngineError::Nonsense { expected: "moves, or moves and rates", got: got.to_owned() };
         let legal = |text: &str| position.parse_move(&text.to_lowercase()).map_err(|_| nonsense(text));
@@ -111,9 +111,9 @@ impl HtpOracle {
         position.legal_moves_into(&mut moves);
         let moves = moves.into_iter().map(|mv| {
             let score = scores.iter().find(|(known, _)| *known == mv).map_or(other, |&(_, score)| score);
-            MoveVerdict::new(position.rules(), mv, score, None)
+            RankedMove::new(position.rules(), mv, score, None)
         });
-        Ok(Verdict::sorted(moves.collect()))
+        Ok(Ranking::sorted(moves.collect()))
     }
 }
 
@@ -139,7 +139,7 @@ impl Oracle for HtpOracle {
         self.identity.clone()
     }
 
-    fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError> {
+    fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {
         let Position::Hex(hex) = position else {
             return Err(OracleError::WrongGame {
                 oracle: self.identity.name.clone(),
@@ -151,7 +151,7 @@ impl Oracle for HtpOracle {
         loop {
             attempts += 1;
             match self.attempt(hex) {
-                Ok(verdict) => return Ok(verdict),
+                Ok(ranking) => return Ok(ranking),
                 Err(source) if attempts == crate::engine::ATTEMPTS => {
                     return Err(OracleError::Engine { position: position.to_string(), source });
                 }

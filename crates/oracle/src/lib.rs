@@ -1,6 +1,6 @@
 //! Oracles: the right value of every legal move, or the best there is.
 //!
-//! An [`Oracle`] takes a position and gives a [`Verdict`]: a score and a win probability for each legal move, best
+//! An [`Oracle`] takes a position and gives a [`Ranking`]: a score and a win probability for each legal move, best
 //! first. Behind the trait stand [`connect4`], an exact solver; [`othello`], exact near the end of the game; [`togyz`], a
 //! depth-limited search; [`hex`], tree search with playouts and an exact solver; [`syzygy`], chess endings from
 //! tablebase files; and [`engine`], any UCI engine as a child process that is replaced when it fails.
@@ -20,10 +20,10 @@
 //! for column in ["4", "4", "3", "4", "5"] {
 //!     position.play_text(column)?;
 //! }
-//! let verdict = Connect4Solver::default().evaluate(&position)?;
+//! let ranking = Connect4Solver::default().evaluate(&position)?;
 //! // Three in a row, open on both sides: every reply loses.
-//! assert!(verdict.moves.iter().all(|judged| matches!(judged.score, Score::Solved(score) if score < 0)));
-//! assert_eq!(verdict.moves[0].plies, Some(2));
+//! assert!(ranking.moves.iter().all(|judged| matches!(judged.score, Score::Solved(score) if score < 0)));
+//! assert_eq!(ranking.moves[0].plies, Some(2));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -38,15 +38,15 @@ mod oracle;
 pub mod othello;
 pub mod pool;
 pub mod process;
+mod ranking;
 pub mod syzygy;
 pub mod togyz;
 pub mod uci;
-mod verdict;
 
 pub use alphabeta::Effort;
 pub use evaluator::OracleEvaluator;
 pub use oracle::{Identity, Oracle, OracleError};
-pub use verdict::{MoveVerdict, Score, Verdict};
+pub use ranking::{RankedMove, Ranking, Score};
 
 /// The example of the README, run as a test.
 #[cfg(doctest)]

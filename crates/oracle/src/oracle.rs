@@ -1,26 +1,26 @@
 //! The one trait that solvers and engines stand behind.
 
-use crate::Verdict;
+use crate::Ranking;
 use crate::process::EngineError;
 use mavis_game::{Game, Position, Rules};
 use std::fmt;
 
 /// Judges every legal move of a position.
 ///
-/// The same oracle with the same settings gives the same verdict however often and in whatever order it is asked,
+/// The same oracle with the same settings gives the same ranking however often and in whatever order it is asked,
 /// unless its limit is a time.
 pub trait Oracle: Send {
-    /// Who is speaking, for the tables that keep verdicts.
+    /// Who is speaking, for the tables that keep rankings.
     fn identity(&self) -> Identity;
 
-    /// The verdict on a position that is not over.
+    /// The ranking on a position that is not over.
     ///
     /// # Errors
     /// When the game is over or not this oracle's, or when an engine behind it failed.
-    fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError>;
+    fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError>;
 
-    /// The verdicts on several positions, as if asked one by one. An oracle that would wait between two of them may be quicker.
-    fn evaluate_all(&mut self, positions: &[Position]) -> Vec<Result<Verdict, OracleError>> {
+    /// The rankings on several positions, as if asked one by one. An oracle that would wait between two of them may be quicker.
+    fn evaluate_all(&mut self, positions: &[Position]) -> Vec<Result<Ranking, OracleError>> {
         positions.iter().map(|position| self.evaluate(position)).collect()
     }
 }
@@ -32,7 +32,7 @@ pub struct Identity {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// What decides the verdict beside the position, such as `nodes=5000 Threads=1`; empty for exact solvers.
+    /// What decides the ranking beside the position, such as `nodes=5000 Threads=1`; empty for exact solvers.
     pub settings: String,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Display for Identity {
     }
 }
 
-/// Why there is no verdict.
+/// Why there is no ranking.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OracleError {

@@ -6,7 +6,7 @@ mod estimate;
 
 use crate::alphabeta::{AlphaBeta, Effort, UNIT};
 use crate::oracle::refuse_finished;
-use crate::{Identity, MoveVerdict, Oracle, OracleError, Score, Verdict};
+use crate::{Identity, Oracle, OracleError, RankedMove, Ranking, Score};
 use board::Board;
 use endgame::Endgame;
 pub use estimate::{KNOTS, N_FEATURES, OthelloWeights, design};
@@ -105,7 +105,7 @@ impl Oracle for OthelloOracle {
         Identity::ours("othello-alphabeta", settings)
     }
 
-    fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError> {
+    fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {
         let &Position::Othello(position) = position else {
             return Err(OracleError::WrongGame { oracle: self.identity().name, rules: position.rules() });
         };
@@ -119,7 +119,7 @@ impl Oracle for OthelloOracle {
             let values = self.search.values(&position, self.settings.effort, &estimate);
             values.into_iter().map(|(mv, value)| (mv, Score::Margin(value as f32 / UNIT as f32))).collect()
         };
-        let moves = scores.into_iter().map(|(mv, score)| MoveVerdict::new(Rules::Othello, mv, score, None));
-        Ok(Verdict { moves: moves.collect() })
+        let moves = scores.into_iter().map(|(mv, score)| RankedMove::new(Rules::Othello, mv, score, None));
+        Ok(Ranking { moves: moves.collect() })
     }
 }

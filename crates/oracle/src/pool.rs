@@ -1,27 +1,27 @@
 //! Many oracles at work on one stream of positions.
 
-use crate::{Oracle, OracleError, Verdict};
+use crate::{Oracle, OracleError, Ranking};
 use mavis_game::Position;
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 
 /// What became of one position.
 #[derive(Debug)]
-pub struct Judged {
+pub struct PoolResult {
     /// Its place in the stream, from 0.
     pub number: usize,
     /// The position.
     pub position: Position,
-    /// The verdict, or why the position was set aside.
-    pub result: Result<Verdict, OracleError>,
+    /// The ranking, or why the position was set aside.
+    pub result: Result<Ranking, OracleError>,
 }
 
 /// Judges every position, one oracle a thread, and hands each result to `sink` on the calling thread as it comes.
 ///
-/// Results come in the order they are finished; [`Judged::number`] tells the stream's order. Memory stays flat: a
+/// Results come in the order they are finished; [`PoolResult::number`] tells the stream's order. Memory stays flat: a
 /// position is drawn only when an oracle is free. When `sink` answers `false` no further position is drawn, and the
 /// call returns after the ones in work.
-pub fn evaluate_all<O, I>(oracles: &mut [O], positions: I, mut sink: impl FnMut(Judged) -> bool)
+pub fn evaluate_all<O, I>(oracles: &mut [O], positions: I, mut sink: impl FnMut(PoolResult) -> bool)
 where
     O: Oracle,
     I: Iterator<Item = Position> + Send,
@@ -36,7 +36,7 @@ where
             scope.spawn(move || {
                 while let Some((number, position)) = next() {
                     let result = oracle.evaluate(&position);
-                    if results.send(Judged { number, position, result }).is_err() {
+                    if results.send(PoolResult { number, position, result }).is_err() {
                         break;
                     }
                 }

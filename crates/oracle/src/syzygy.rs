@@ -6,7 +6,7 @@
 //! game so far are not looked at.
 
 use crate::oracle::refuse_finished;
-use crate::{Identity, MoveVerdict, Oracle, OracleError, Score, Verdict};
+use crate::{Identity, Oracle, OracleError, RankedMove, Ranking, Score};
 use mavis_game::{Chess, Game, Position, Side};
 use shakmaty::Position as _;
 use shakmaty_syzygy::{AmbiguousWdl, Tablebase, Wdl};
@@ -104,7 +104,7 @@ impl SyzygyOracle {
     }
 
     /// One move, and what its place among the others goes by.
-    fn judge(&self, position: &Chess, mv: shakmaty::Move) -> Result<(MoveVerdict, Wdl), OracleError> {
+    fn rank(&self, position: &Chess, mv: shakmaty::Move) -> Result<(RankedMove, Wdl), OracleError> {
         let mut next = position.position().clone();
         next.play_unchecked(mv);
         let (reply, distance) = self.probe(&next)?;
@@ -113,8 +113,8 @@ impl SyzygyOracle {
         // A capture or pawn move is itself the event the distance counts to.
         let distance = if mv.is_zeroing() { 1 } else { 1 + distance.min(101) as i32 };
         let score = result(wdl) * if plies.is_some() { MATE } else { MATE - distance };
-        let verdict = MoveVerdict::new(position.rules(), Chess::move_code(mv), Score::Solved(score), plies);
-        Ok((verdict, wdl))
+        let ranking = RankedMove::new(position.rules(), Chess::move_code(mv), Score::Solved(score), plies);
+        Ok((ranking, wdl))
     }
 }
 
@@ -132,19 +132,19 @@ impl Oracle for SyzygyOracle {
         Identity::ours(NAME, format!("pieces={} files={}", self.max_pieces(), self.n_files))
     }
 
-    fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError> {
+    fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {
         let Position::Chess(position) = position else {
             return Err(OracleError::WrongGame { oracle: NAME.to_owned(), rules: position.rules() });
         };
         refuse_finished(position)?;
         let moves = position.position().legal_moves();
         let mut judged =
-            moves.into_iter().map(|mv| self.judge(position, mv)).collect::<Result<Vec<_>, _>>()?;
+            moves.into_iter().map(|mv| self.rank(position, mv)).collect::<Result<Vec<_>, _>>()?;
         // Among draws those go first that win once the other side forgets the fifty-move rule.
-        judged.sort_by_key(|(verdict, wdl)| match verdict.score {
+        judged.sort_by_key(|(ranking, wdl)| match ranking.score {
             Score::Solved(score) => std::cmp::Reverse((*wdl, score)),
             _ => std::cmp::Reverse((*wdl, 0)),
         });
-        Ok(Verdict { moves: judged.into_iter().map(|(verdict, _)| verdict).collect() })
+        Ok(Ranking { moves: judged.into_iter().map(|(ranking, _)| ranking).collect() })
     }
 }

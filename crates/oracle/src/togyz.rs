@@ -2,7 +2,7 @@
 
 use crate::alphabeta::{AlphaBeta, Effort, Margin, UNIT};
 use crate::oracle::refuse_finished;
-use crate::{Identity, MoveVerdict, Oracle, OracleError, Score, Verdict};
+use crate::{Identity, Oracle, OracleError, RankedMove, Ranking, Score};
 use mavis_game::{Game, Move, Position, Rules, Side, Togyz};
 use std::fmt;
 
@@ -119,7 +119,7 @@ impl Oracle for TogyzOracle {
         Identity::ours("togyz-alphabeta", format!("depth={depth} nodes={nodes} weights={}", self.weights))
     }
 
-    fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError> {
+    fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {
         let Position::Togyz(position) = position else {
             return Err(OracleError::WrongGame { oracle: self.identity().name, rules: position.rules() });
         };
@@ -133,8 +133,8 @@ impl Oracle for TogyzOracle {
             } else {
                 Score::Margin(value as f32 / UNIT as f32)
             };
-            MoveVerdict::new(Rules::Togyz, mv, score, None)
+            RankedMove::new(Rules::Togyz, mv, score, None)
         });
-        Ok(Verdict { moves: moves.collect() })
+        Ok(Ranking { moves: moves.collect() })
     }
 }

@@ -8,12 +8,12 @@
     deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
 )]
 
-mod answer;
 mod command;
 mod info;
+mod message;
 mod option;
 
-pub use answer::Answer;
 pub use command::{Command, Go, Start};
 pub use info::{Bound, Info, LineReport, UciScore};
+pub use message::EngineMessage;
 pub use option::{OptionKind, UciOption, option_names};

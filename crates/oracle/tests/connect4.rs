@@ -98,17 +98,17 @@ fn the_winner_is_the_sign_of_the_score() {
 }
 
 #[test]
-fn verdicts_hold_distances_that_play_out() {
+fn rankings_hold_distances_that_play_out() {
     let mut solver = Connect4Solver::new(8 << 20, Book::default());
     for line in include_str!("data/connect4/Test_L2_R1.txt").lines().step_by(100) {
         let mut position = Position::Connect4(played(line.split_once(' ').unwrap().0));
-        let verdict = solver.evaluate(&position).unwrap();
-        let mut left = verdict.moves[0].plies.unwrap();
+        let ranking = solver.evaluate(&position).unwrap();
+        let mut left = ranking.moves[0].plies.unwrap();
         while position.outcome().is_none() {
-            let verdict = solver.evaluate(&position).unwrap();
-            assert_eq!(verdict.moves[0].plies, Some(left), "{line}");
-            assert_eq!(verdict.moves.len(), position.legal_moves().len());
-            position.play(verdict.best().unwrap()).unwrap();
+            let ranking = solver.evaluate(&position).unwrap();
+            assert_eq!(ranking.moves[0].plies, Some(left), "{line}");
+            assert_eq!(ranking.moves.len(), position.legal_moves().len());
+            position.play(ranking.best().unwrap()).unwrap();
             left -= 1;
         }
         assert_eq!(left, 0, "{line}");
@@ -123,9 +123,9 @@ fn distances_of_known_scores() {
     assert_eq!(plies_to_end(7, 0), 35);
     let mut solver = Connect4Solver::default();
     let won = Position::Connect4(played("121212"));
-    let verdict = solver.evaluate(&won).unwrap();
-    assert_eq!((verdict.moves[0].mv, verdict.moves[0].score), (Move(0), Score::Solved(18)));
-    assert_eq!((verdict.moves[0].plies, verdict.moves[0].win_probability), (Some(1), 1.0));
+    let ranking = solver.evaluate(&won).unwrap();
+    assert_eq!((ranking.moves[0].mv, ranking.moves[0].score), (Move(0), Score::Solved(18)));
+    assert_eq!((ranking.moves[0].plies, ranking.moves[0].win_probability), (Some(1), 1.0));
     assert_eq!(won.rules(), Rules::Connect4);
 }
 

@@ -5,7 +5,7 @@ use mavis_game::{CastlingMode, Chess, Game, Position, Rules};
 use mavis_oracle::engine::{EngineSettings, Limit, UciOracle};
 use mavis_oracle::pool::evaluate_all;
 use mavis_oracle::process::{EngineError, find_engine};
-use mavis_oracle::{Oracle, OracleError, Score, Verdict};
+use mavis_oracle::{Oracle, OracleError, Ranking, Score};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -34,13 +34,13 @@ fn positions() -> Vec<Position> {
     positions
 }
 
-fn judge_all(oracles: &mut [UciOracle], positions: &[Position]) -> Vec<Verdict> {
-    let mut verdicts = vec![None; positions.len()];
+fn rank_all(oracles: &mut [UciOracle], positions: &[Position]) -> Vec<Ranking> {
+    let mut rankings = vec![None; positions.len()];
     evaluate_all(oracles, positions.iter().cloned(), |judged| {
-        verdicts[judged.number] = Some(judged.result.unwrap());
+        rankings[judged.number] = Some(judged.result.unwrap());
         true
     });
-    verdicts.into_iter().map(Option::unwrap).collect()
+    rankings.into_iter().map(Option::unwrap).collect()
 }
 
 #[test]
@@ -48,10 +48,10 @@ fn every_legal_move_has_a_score_and_the_best_comes_first() {
     let mut oracle = UciOracle::start(stockfish(Limit::Depth(6))).unwrap();
     // Mate in one for White, beside much else.
     let position = Position::parse(Rules::Chess, "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1").unwrap();
-    let verdict = oracle.evaluate(&position).unwrap();
-    assert_eq!(verdict.moves.len(), position.legal_moves().len());
-    assert_eq!(position.move_text(verdict.best().unwrap()), "a1a8");
-    assert_eq!((verdict.moves[0].score, verdict.moves[0].win_probability), (Score::Mate(1), 1.0));
+    let ranking = oracle.evaluate(&position).unwrap();
+    assert_eq!(ranking.moves.len(), position.legal_moves().len());
+    assert_eq!(position.move_text(ranking.best().unwrap()), "a1a8");
+    assert_eq!((ranking.moves[0].score, ranking.moves[0].win_probability), (Score::Mate(1), 1.0));
     assert_eq!(oracle.identity().name, "Stockfish");
     assert!(oracle.identity().settings.starts_with("depth=6 Threads=1 Hash="), "{}", oracle.identity());
     assert!(matches!(
@@ -66,10 +66,10 @@ fn every_legal_move_has_a_score_and_the_best_comes_first() {
 fn answers_do_not_depend_on_order_engine_or_neighbors() {
     let positions = positions();
     let mut alone = [UciOracle::start(stockfish(Limit::Nodes(3000))).unwrap()];
-    let forwards = judge_all(&mut alone, &positions);
+    let forwards = rank_all(&mut alone, &positions);
     let reversed: Vec<_> = positions.iter().rev().cloned().collect();
     let mut pair = [0; 2].map(|_| UciOracle::start(stockfish(Limit::Nodes(3000))).unwrap());
-    let mut backwards = judge_all(&mut pair, &reversed);
+    let mut backwards = rank_all(&mut pair, &reversed);
     backwards.reverse();
     assert_eq!(forwards, backwards);
 }
@@ -81,13 +81,13 @@ fn every_move_has_a_score_however_few_the_nodes() {
     let position = Position::parse(Rules::Chess, fen).unwrap();
     for nodes in [50, 500, 5000] {
         let mut oracle = UciOracle::start(stockfish(Limit::Nodes(nodes))).unwrap();
-        let verdict = oracle.evaluate(&position).unwrap();
-        assert_eq!(verdict.moves.len(), position.legal_moves().len());
-        assert_eq!((oracle.evaluate(&position).unwrap(), oracle.n_restarts()), (verdict, 0));
+        let ranking = oracle.evaluate(&position).unwrap();
+        assert_eq!(ranking.moves.len(), position.legal_moves().len());
+        assert_eq!((oracle.evaluate(&position).unwrap(), oracle.n_restarts()), (ranking, 0));
     }
 }
 
-/// An engine that always has the next position waiting gives the same verdicts, also around positions that cannot be judged.
+/// An engine that always has the next position waiting gives the same rankings, also around positions that cannot be judged.
 #[test]
 fn a_queue_of_positions_changes_nothing() {
     let parse = |rules, text| Position::parse(rules, text).unwrap();
@@ -100,17 +100,17 @@ fn a_queue_of_positions_changes_nothing() {
     let settings = stockfish(Limit::Nodes(5000));
     let [mut one, mut queue] = [0; 2].map(|_| UciOracle::start(settings.clone()).unwrap());
     let expected: Vec<_> = positions.iter().map(|position| one.evaluate(position).ok()).collect();
-    let verdicts = |queue: &mut UciOracle, positions: &[Position]| -> Vec<_> {
+    let rankings = |queue: &mut UciOracle, positions: &[Position]| -> Vec<_> {
         queue.evaluate_all(positions).into_iter().map(Result::ok).collect()
     };
-    assert_eq!(expected.iter().filter(|verdict| verdict.is_none()).count(), 2);
-    assert_eq!(verdicts(&mut queue, &positions), expected);
-    assert_eq!(verdicts(&mut queue, &positions[..1]), expected[..1]);
+    assert_eq!(expected.iter().filter(|entry| entry.is_none()).count(), 2);
+    assert_eq!(rankings(&mut queue, &positions), expected);
+    assert_eq!(rankings(&mut queue, &positions[..1]), expected[..1]);
     assert_eq!(queue.n_restarts(), 0);
     // An engine that is gone is replaced, and the queue goes on.
     let engine = queue.process_id().unwrap().to_string();
     assert!(Command::new("kill").args(["-9", &engine]).status().unwrap().success());
-    assert_eq!(verdicts(&mut queue, &positions), expected);
+    assert_eq!(rankings(&mut queue, &positions), expected);
     assert_eq!(queue.n_restarts(), 1);
 }
 
@@ -119,8 +119,8 @@ fn chess960_castles_by_taking_the_rook() {
     let mut oracle = UciOracle::start(stockfish(Limit::Nodes(2000))).unwrap();
     let fen = "1r2k2r/8/8/8/8/8/8/1R2K2R w HBhb - 0 1";
     let position = Position::Chess(Chess::parse(CastlingMode::Chess960, fen).unwrap());
-    let verdict = oracle.evaluate(&position).unwrap();
-    let moves: Vec<_> = verdict.moves.iter().map(|judged| position.move_text(judged.mv)).collect();
+    let ranking = oracle.evaluate(&position).unwrap();
+    let moves: Vec<_> = ranking.moves.iter().map(|judged| position.move_text(judged.mv)).collect();
     assert!(moves.contains(&"e1h1".to_owned()) && moves.contains(&"e1b1".to_owned()), "{moves:?}");
     // Back to chess with the same engine.
     oracle.evaluate(&Position::start(Rules::Chess)).unwrap();
@@ -129,11 +129,10 @@ fn chess960_castles_by_taking_the_rook() {
 #[test]
 fn a_killed_engine_is_replaced_and_nothing_is_lost() {
     let positions = positions();
-    let undisturbed =
-        judge_all(&mut [UciOracle::start(stockfish(Limit::Nodes(20_000))).unwrap()], &positions);
+    let undisturbed = rank_all(&mut [UciOracle::start(stockfish(Limit::Nodes(20_000))).unwrap()], &positions);
     let mut oracles = [0; 2].map(|_| UciOracle::start(stockfish(Limit::Nodes(20_000))).unwrap());
     let victims: Vec<_> = oracles.iter().filter_map(UciOracle::process_id).collect();
-    let mut verdicts = vec![None; positions.len()];
+    let mut rankings = vec![None; positions.len()];
     let mut n_done = 0;
     evaluate_all(&mut oracles, positions.iter().cloned(), |judged| {
         n_done += 1;
@@ -142,10 +141,10 @@ fn a_killed_engine_is_replaced_and_nothing_is_lost() {
                 assert!(Command::new("kill").args(["-9", &victim.to_string()]).status().unwrap().success());
             }
         }
-        verdicts[judged.number] = Some(judged.result.unwrap());
+        rankings[judged.number] = Some(judged.result.unwrap());
         true
     });
-    assert_eq!(verdicts.into_iter().map(Option::unwrap).collect::<Vec<_>>(), undisturbed);
+    assert_eq!(rankings.into_iter().map(Option::unwrap).collect::<Vec<_>>(), undisturbed);
     assert_eq!(oracles.iter().map(UciOracle::n_restarts).sum::<u32>(), 2);
 }
 
@@ -298,13 +297,13 @@ fn an_htp_engine_is_an_oracle() {
     let mut rates = start(HtpQuestion::Rates("rates".to_owned()));
     assert_eq!((rates.identity().name.as_str(), rates.identity().version.as_str()), ("Center", "1.5"));
     for _ in 0..2 {
-        let verdict = rates.evaluate(&position).unwrap();
-        assert_eq!((verdict.moves.len(), verdict.moves[0].score), (14, Score::WinRate(0.75)));
-        assert_eq!(position.move_text(verdict.best().unwrap()), "b2");
+        let ranking = rates.evaluate(&position).unwrap();
+        assert_eq!((ranking.moves.len(), ranking.moves[0].score), (14, Score::WinRate(0.75)));
+        assert_eq!(position.move_text(ranking.best().unwrap()), "b2");
     }
     let mut winning = start(HtpQuestion::WinningMoves("winning".to_owned()));
-    let verdict = winning.evaluate(&position).unwrap();
-    assert_eq!(verdict.moves.iter().filter(|judged| judged.score == Score::Solved(1)).count(), 2);
+    let ranking = winning.evaluate(&position).unwrap();
+    assert_eq!(ranking.moves.iter().filter(|entry| entry.score == Score::Solved(1)).count(), 2);
     let mut broken = start(HtpQuestion::WinningMoves("broken".to_owned()));
     assert!(matches!(broken.evaluate(&position), Err(OracleError::Engine { .. })));
 }

@@ -3,7 +3,7 @@
 
 use mavis_game::{Game, Hex};
 use mavis_oracle::hex::{HexSolver, Solved};
-use problems::{Answer, Problem};
+use problems::{Problem, Solution};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,11 +22,11 @@ fn check(problem: &Problem, solver: &mut HexSolver) -> bool {
 }
 
 #[track_caller]
-fn is_right(problem: &Problem, answer: Answer) -> bool {
+fn is_right(problem: &Problem, answer: Solution) -> bool {
     match answer {
-        Answer::Right => true,
-        Answer::OutOfReach => false,
-        Answer::Wrong(found) => {
+        Solution::Right => true,
+        Solution::OutOfReach => false,
+        Solution::Wrong(found) => {
             panic!("{}: {found}, not {:?}\n{}", problem.id, problem.expected, problem.position.drawing())
         }
     }
@@ -62,7 +62,7 @@ fn boards_of_seven_with_every_winning_move() {
 }
 
 /// Solves no more than the expected answer needs: each listed move wins, or without one the side to move loses.
-fn check_listed(problem: &Problem, solver: &mut HexSolver) -> Answer {
+fn check_listed(problem: &Problem, solver: &mut HexSolver) -> Solution {
     let after = |text: &String| {
         let mut next = problem.position;
         next.play_unchecked(next.parse_move(text).unwrap());
@@ -75,11 +75,11 @@ fn check_listed(problem: &Problem, solver: &mut HexSolver) -> Answer {
     for position in lost.iter().filter(|position| position.outcome().is_none()) {
         match solver.wins(position).unwrap() {
             Solved::Yes(false) => {}
-            Solved::Yes(true) => return Answer::Wrong(format!("the side to move wins {position}")),
-            Solved::OutOfReach => return Answer::OutOfReach,
+            Solved::Yes(true) => return Solution::Wrong(format!("the side to move wins {position}")),
+            Solved::OutOfReach => return Solution::OutOfReach,
         }
     }
-    Answer::Right
+    Solution::Right
 }
 
 /// Checks the problems of boards of seven on all cores.
@@ -147,14 +147,14 @@ fn playouts_find_winning_moves_and_repeat() {
     let (mut n_right, mut n_all) = (0, 0);
     for problem in problems(4..=7).iter().filter(|p| p.find_winning && !p.expected.is_empty()).step_by(4) {
         let position = mavis_game::Position::Hex(problem.position);
-        let verdict = HexOracle::new(settings).evaluate(&position).unwrap();
-        assert_eq!(verdict.moves.len(), position.legal_moves().len());
-        assert!(matches!(verdict.moves[0].score, Score::WinRate(rate) if (0.0..=1.0).contains(&rate)));
+        let ranking = HexOracle::new(settings).evaluate(&position).unwrap();
+        assert_eq!(ranking.moves.len(), position.legal_moves().len());
+        assert!(matches!(ranking.moves[0].score, Score::WinRate(rate) if (0.0..=1.0).contains(&rate)));
         let listed: Vec<_> =
-            verdict.moves.iter().take(5).map(|judged| position.move_text(judged.mv)).collect();
+            ranking.moves.iter().take(5).map(|judged| position.move_text(judged.mv)).collect();
         n_all += 1;
         n_right += usize::from(problem.expected.iter().any(|text| listed.contains(text)));
-        assert_eq!(HexOracle::new(settings).evaluate(&position).unwrap(), verdict);
+        assert_eq!(HexOracle::new(settings).evaluate(&position).unwrap(), ranking);
     }
     // A guard against breakage, not a measure of strength: the constants were chosen on these puzzles. A random five of some thirty moves would hold a winning one in a fifth of them.
     assert!(n_right * 2 >= n_all, "{n_right} of {n_all}");
@@ -166,11 +166,11 @@ fn the_opening_of_an_empty_board_is_best_in_the_middle() {
     use mavis_oracle::hex::{HexOracle, HexSettings};
     let settings = HexSettings { playouts: 6000, solver_nodes: 0, seed: 1 };
     let position = mavis_game::Position::start(mavis_game::Rules::Hex { size: 7, swap: false });
-    let verdict = HexOracle::new(settings).evaluate(&position).unwrap();
-    let Some((row, column)) = Hex::new(7, false).row_and_column(verdict.best().unwrap()) else { panic!() };
+    let ranking = HexOracle::new(settings).evaluate(&position).unwrap();
+    let Some((row, column)) = Hex::new(7, false).row_and_column(ranking.best().unwrap()) else { panic!() };
     assert!((1..6).contains(&row) && (1..6).contains(&column), "{row} {column}");
-    assert!(verdict.moves[0].win_probability > 0.5);
-    assert!(verdict.moves[48].win_probability < verdict.moves[0].win_probability - 0.1);
+    assert!(ranking.moves[0].win_probability > 0.5);
+    assert!(ranking.moves[48].win_probability < ranking.moves[0].win_probability - 0.1);
 }
 
 #[test]
@@ -186,11 +186,11 @@ fn boards_beyond_the_solver_are_judged_by_playouts() {
             position.play_text(&format!("{}{row}", 'a')).unwrap();
             position.play_text(&format!("{}{}", 'd', row + 1)).unwrap();
         }
-        let verdict = HexOracle::new(settings).evaluate(&position).unwrap();
-        assert_eq!(verdict.moves.len(), position.n_legal_moves());
+        let ranking = HexOracle::new(settings).evaluate(&position).unwrap();
+        assert_eq!(ranking.moves.len(), position.n_legal_moves());
         // A full column of the first player but its last cell: one move wins.
-        assert_eq!(position.move_text(verdict.best().unwrap()), format!("a{size}"));
-        assert!(verdict.moves[0].win_probability > 0.9, "{:?}", verdict.moves[0]);
-        assert_eq!(HexOracle::new(settings).evaluate(&position).unwrap(), verdict);
+        assert_eq!(position.move_text(ranking.best().unwrap()), format!("a{size}"));
+        assert!(ranking.moves[0].win_probability > 0.9, "{:?}", ranking.moves[0]);
+        assert_eq!(HexOracle::new(settings).evaluate(&position).unwrap(), ranking);
     }
 }

@@ -116,14 +116,14 @@ fn estimates_cover_every_move_and_repeat() {
     let mut oracle = OthelloOracle::new(settings);
     let mut position = Position::start(Rules::Othello);
     for ply in 0..60 {
-        let Ok(verdict) = oracle.evaluate(&position) else { break };
-        assert_eq!(verdict.moves.len(), position.legal_moves().len());
+        let Ok(ranking) = oracle.evaluate(&position) else { break };
+        assert_eq!(ranking.moves.len(), position.legal_moves().len());
         if ply % 20 == 0 {
-            assert_eq!(OthelloOracle::new(settings).evaluate(&position).unwrap(), verdict);
+            assert_eq!(OthelloOracle::new(settings).evaluate(&position).unwrap(), ranking);
         }
-        let exact = matches!(verdict.moves[0].score, Score::Solved(_));
+        let exact = matches!(ranking.moves[0].score, Score::Solved(_));
         assert_eq!(exact, position.ply() + 4 + 12 >= 64, "{position}");
-        position.play(verdict.best().unwrap()).unwrap();
+        position.play(ranking.best().unwrap()).unwrap();
     }
     assert!(position.outcome().is_some());
 }
@@ -137,14 +137,14 @@ fn the_estimate_agrees_with_the_end_about_who_is_ahead() {
     for problem in problems(include_str!("data/othello/fforum-1-19.obf")) {
         let best = problem.scores.iter().map(|&(_, score)| score).max().unwrap();
         let worst = problem.scores.iter().map(|&(_, score)| score).min().unwrap();
-        let verdict = oracle.evaluate(&Position::Othello(problem.position)).unwrap();
+        let ranking = oracle.evaluate(&Position::Othello(problem.position)).unwrap();
         let value_of = |mv: Move| {
             let text = problem.position.move_text(mv);
             problem.scores.iter().find(|(known, _)| *known == text).unwrap().1
         };
         // The chosen move is nearer to the best than to the worst.
         n_clear += 1;
-        n_right += usize::from(2 * value_of(verdict.best().unwrap()) >= best + worst);
+        n_right += usize::from(2 * value_of(ranking.best().unwrap()) >= best + worst);
     }
     assert!(n_right * 10 >= n_clear * 9, "{n_right} of {n_clear}");
 }

@@ -29,13 +29,13 @@ fn every_move_agrees_with_another_prober() {
         let [fen, wdl, _, after] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
         let halfmoves: i32 = fen.split(' ').nth(4).unwrap().parse().unwrap();
         let position = Position::Chess(chess(fen));
-        let verdict = oracle.evaluate(&position).unwrap();
-        assert_eq!(verdict.moves.len(), position.n_legal_moves());
+        let ranking = oracle.evaluate(&position).unwrap();
+        assert_eq!(ranking.moves.len(), position.n_legal_moves());
         let mut best = -1;
         for item in after.split(' ') {
             let (mv, distance) = item.split_once('=').unwrap();
             let mv = position.parse_move(mv).unwrap();
-            let judged = verdict.of(mv).unwrap();
+            let judged = ranking.of(mv).unwrap();
             let Score::Solved(score) = judged.score else { panic!("{judged:?}") };
             let zeroing = chess(fen).shakmaty_move(mv).unwrap().is_zeroing();
             let expected = match distance {
@@ -48,7 +48,7 @@ fn every_move_agrees_with_another_prober() {
             best = best.max(expected);
             n_moves += 1;
         }
-        let Score::Solved(first) = verdict.moves[0].score else { panic!() };
+        let Score::Solved(first) = ranking.moves[0].score else { panic!() };
         assert_eq!(first.signum(), best, "{fen}");
         n_spoiled += usize::from(wdl == "2" && best == 0);
     }
@@ -63,8 +63,8 @@ fn the_best_moves_win_within_the_fifty_move_rule() {
     {
         let mut position = Position::Chess(chess(fen));
         while position.outcome().is_none() {
-            let verdict = oracle.evaluate(&position).unwrap();
-            position.play(verdict.best().unwrap()).unwrap();
+            let ranking = oracle.evaluate(&position).unwrap();
+            position.play(ranking.best().unwrap()).unwrap();
             assert!(position.ply() < 200, "{position}");
         }
         assert_eq!(position.outcome().unwrap().winner(), Some(mavis_game::Side::First), "{position}");

@@ -13,11 +13,11 @@ fn oracle(depth: u32) -> TogyzOracle {
 fn a_decisive_capture_is_seen() {
     // Pit 9 sows one stone into the second player's pit 1, makes an even count there and takes the majority.
     let position = Position::parse(Rules::Togyz, "0,9,9,9,9,9,1,0,1/1,5,9,9,9,0,0,0,0 80,2 w").unwrap();
-    let verdict = oracle(2).evaluate(&position).unwrap();
-    let judged = verdict.of(position.parse_move("9").unwrap()).unwrap();
+    let ranking = oracle(2).evaluate(&position).unwrap();
+    let judged = ranking.of(position.parse_move("9").unwrap()).unwrap();
     assert_eq!((judged.score, judged.win_probability), (Score::Solved(1), 1.0));
-    assert_eq!(verdict.moves[0].score, Score::Solved(1));
-    assert_eq!(verdict.moves.len(), position.legal_moves().len());
+    assert_eq!(ranking.moves[0].score, Score::Solved(1));
+    assert_eq!(ranking.moves.len(), position.legal_moves().len());
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn deeper_search_beats_shallower() {
 }
 
 #[test]
-fn verdicts_repeat_whatever_came_before() {
+fn rankings_repeat_whatever_came_before() {
     let start = Position::start(Rules::Togyz);
     let mut used = oracle(6);
     let first = used.evaluate(&start).unwrap();

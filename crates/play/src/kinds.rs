@@ -20,10 +20,10 @@ use mavis_oracle::{
     Effort, OracleEvaluator, engine,
     process::{Patience, find_engine},
 };
-use mavis_search::mcts::Settings;
+use mavis_search::mcts::MctsSettings;
 use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
-/// Positions a search over an oracle remembers; a verdict takes some kilobytes at most.
+/// Positions a search over an oracle remembers; a ranking takes some kilobytes at most.
 const REMEMBERED: usize = 20_000;
 /// What an engine spends on a position unless told, as an oracle.
 const ORACLE_NODES: u64 = 100_000;
@@ -225,19 +225,22 @@ fn engine_spec(
     Ok(EngineSpec { program, options: engine_options, limit, effort })
 }
 
-/// Every knob of the search as an option.
+/// Every option of the search as an option.
 pub(crate) fn search_keys() -> impl Iterator<Item = Key> {
-    Settings::knobs().into_iter().map(Key::from)
+    MctsSettings::tunables().into_iter().map(Key::from)
 }
 
 /// The settings of a search from its options, and whether the number of simulations was given.
-pub(crate) fn search_settings(options: &mut Options<'_>, seed: u64) -> Result<(Settings, bool), BuildError> {
-    let mut settings = Settings { seed, ..Settings::default() };
+pub(crate) fn search_settings(
+    options: &mut Options<'_>,
+    seed: u64,
+) -> Result<(MctsSettings, bool), BuildError> {
+    let mut settings = MctsSettings { seed, ..MctsSettings::default() };
     let mut fixed = false;
-    for knob in Settings::knobs() {
-        let Some(text) = options.value::<String>(knob.name)? else { continue };
-        fixed |= knob.name == "sims";
-        settings.set(knob.name, &text).map_err(|error| BuildError::Unavailable {
+    for tunable in MctsSettings::tunables() {
+        let Some(text) = options.value::<String>(tunable.name)? else { continue };
+        fixed |= tunable.name == "sims";
+        settings.set(tunable.name, &text).map_err(|error| BuildError::Unavailable {
             player: options.kind().to_owned(),
             reason: error.to_string(),
         })?;
@@ -246,8 +249,9 @@ pub(crate) fn search_settings(options: &mut Options<'_>, seed: u64) -> Result<(S
 }
 
 /// The player's name with what differs from the defaults, the seed aside.
-pub(crate) fn search_name(kind: &str, settings: &Settings, seed: u64) -> String {
-    let shown = Settings { seed: if settings.seed == seed { 0 } else { settings.seed }, ..settings.clone() };
+pub(crate) fn search_name(kind: &str, settings: &MctsSettings, seed: u64) -> String {
+    let shown =
+        MctsSettings { seed: if settings.seed == seed { 0 } else { settings.seed }, ..settings.clone() };
     match shown.to_string() {
         text if text.is_empty() => kind.to_owned(),
         text => format!("{kind}:{text}"),

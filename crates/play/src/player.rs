@@ -2,7 +2,7 @@
 
 use crate::Analysis;
 use mavis_game::{Game, Move, Position};
-use mavis_search::{Cancel, mcts::RefereeReport, wire::SavedTree};
+use mavis_search::{Cancel, mcts::RulesCheck, wire::SavedTree};
 use std::{
     fmt,
     sync::Arc,
@@ -71,7 +71,7 @@ pub trait Player<G: Game = Position>: Send {
     }
 
     /// That tree compared with the rules, where it was grown without them.
-    fn refereed_tree(&self) -> Option<RefereeReport> {
+    fn tree_check(&self) -> Option<RulesCheck> {
         None
     }
 

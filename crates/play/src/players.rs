@@ -19,7 +19,7 @@ mod staged;
 mod uci;
 
 pub use fresh::Fresh;
-pub use greedy::{GreedyPlayer, GreedyScoring, GreedySettings};
+pub use greedy::{GreedyPlayer, GreedyPlayerSettings, GreedyScoring};
 pub use gtp::{GtpPlayer, GtpSettings, POSITION_COMMAND};
 pub use human::Human;
 pub use internal::{Chosen, Ending, InternalPlayer, InternalPlayerSettings, Source, choose, saved_tree};

@@ -1,6 +1,6 @@
 //! From a spec to a player, through a table that the binary fills.
 
-use mavis_search::knob::Knob;
+use mavis_search::tunable::Tunable;
 
 use crate::{Lookahead, Options, Player, PlayerSpec, RandomPlayer, RolloutPlayer};
 use mavis_game::{Game, Position};
@@ -18,13 +18,18 @@ pub struct Key {
     /// What it does, with its default.
     pub help: String,
     /// The row of the table it comes from, where it has one: range and default.
-    pub knob: Option<Knob>,
+    pub tunable: Option<Tunable>,
 }
 
-impl From<Knob> for Key {
-    fn from(knob: Knob) -> Self {
-        let help = format!("{} ({}; default {})", knob.help.trim_end_matches('.'), knob.range, knob.default);
-        Self { name: knob.name.to_owned(), help, knob: Some(knob) }
+impl From<Tunable> for Key {
+    fn from(tunable: Tunable) -> Self {
+        let help = format!(
+            "{} ({}; default {})",
+            tunable.help.trim_end_matches('.'),
+            tunable.range,
+            tunable.default
+        );
+        Self { name: tunable.name.to_owned(), help, tunable: Some(tunable) }
     }
 }
 
@@ -32,7 +37,7 @@ impl Key {
     /// An option and its help.
     #[must_use]
     pub fn new(name: &str, help: &str) -> Self {
-        Self { name: name.to_owned(), help: help.to_owned(), knob: None }
+        Self { name: name.to_owned(), help: help.to_owned(), tunable: None }
     }
 }
 
@@ -197,7 +202,8 @@ impl<G: Game> Registry<G> {
                 && *player == kind.name
                 && let Some(known) = kind.keys.iter().find(|known| known.name == *key)
             {
-                *expected = known.knob.as_ref().map_or(known.help.clone(), |knob| knob.range.to_string());
+                *expected =
+                    known.tunable.as_ref().map_or(known.help.clone(), |tunable| tunable.range.to_string());
             }
             error
         })

@@ -4,7 +4,7 @@
 mod support;
 
 use mavis_eval::WorldModel;
-use mavis_eval::{EvalError, Evaluator as _, MoveValue, Request, Verdict};
+use mavis_eval::{EndOrMoves, EvalError, Evaluator as _, MoveValue, Request};
 use mavis_game::{Game as _, Position, Rules};
 use mavis_play::{
     Clock, Limit, Player, Registry, Thought, Turn, add_servers,
@@ -36,9 +36,9 @@ fn position(columns: &str) -> Position {
 
 fn ask(remote: &Remote, request: Request) -> Result<Vec<MoveValue>, EvalError> {
     let evaluation = runtime().unwrap().block_on(remote.evaluate_one(request))?;
-    match evaluation.verdict {
-        Verdict::Moves(moves) => Ok(moves),
-        Verdict::Ended(outcome) => panic!("over: {outcome}"),
+    match evaluation.content {
+        EndOrMoves::Moves(moves) => Ok(moves),
+        EndOrMoves::Ended(outcome) => panic!("over: {outcome}"),
     }
 }
 
@@ -85,7 +85,7 @@ fn the_model_alone_tracks_states_and_calls_games_over() {
     let won = position("445566");
     let request = Request::child(won.clone(), won.parse_move("3").unwrap());
     let evaluation = runtime().unwrap().block_on(remote.evaluate_one(request)).unwrap();
-    assert!(matches!(evaluation.verdict, Verdict::Ended(_)));
+    assert!(matches!(evaluation.content, EndOrMoves::Ended(_)));
 }
 
 #[test]

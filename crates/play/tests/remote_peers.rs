@@ -5,7 +5,7 @@
 #[path = "../../model/tests/decoding/trained.rs"]
 mod trained;
 
-use mavis_eval::{Evaluator, MoveValue, Request, Verdict};
+use mavis_eval::{EndOrMoves, Evaluator, MoveValue, Request};
 use mavis_game::{Game as _, Position, Rules};
 use mavis_model::{
     evaluator::{Embedded, EmbeddedSettings},
@@ -65,9 +65,9 @@ impl Drop for LlamaServer {
 fn ask(evaluator: &dyn Evaluator, position: &Position) -> Vec<MoveValue> {
     let asked = evaluator.evaluate_one(Request::state(position.clone()));
     let evaluation = runtime().unwrap().block_on(asked).unwrap_or_else(|error| panic!("{error}"));
-    match evaluation.verdict {
-        Verdict::Moves(moves) => moves,
-        Verdict::Ended(outcome) => panic!("over: {outcome}"),
+    match evaluation.content {
+        EndOrMoves::Moves(moves) => moves,
+        EndOrMoves::Ended(outcome) => panic!("over: {outcome}"),
     }
 }
 

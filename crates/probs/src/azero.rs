@@ -1,7 +1,7 @@
 //! Self-play of the AlphaZero-style learner: a search for every move, which is drawn in proportion to its visits.
 
 use crate::{
-    Meter, Planes, ProbsError, Settings,
+    Meter, Planes, ProbsError, ProbsSettings,
     batch::Asker,
     episode::{Episode, end},
     puct::{Tree, priors},
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 /// Plays the games of a round; each state keeps the shares of visits as what to learn.
 pub(crate) fn play_games<G: Planes>(
     start: &G,
-    settings: &Settings,
+    settings: &ProbsSettings,
     round: u32,
     (value, policy): (&Asker<'_>, &Asker<'_>),
     meter: &Meter,
@@ -44,7 +44,7 @@ struct Table<G> {
 
 fn play_group<G: Planes>(
     mut tables: Vec<Table<G>>,
-    settings: &Settings,
+    settings: &ProbsSettings,
     (value, policy): (&Asker<'_>, &Asker<'_>),
     meter: &Meter,
 ) -> Result<Vec<Episode<G>>, ProbsError> {
@@ -71,7 +71,7 @@ fn play_group<G: Planes>(
 
 impl<G: Planes> Table<G> {
     /// Simulates and moves until a leaf needs values; `false` once the game is over.
-    fn advance(&mut self, settings: &Settings) -> bool {
+    fn advance(&mut self, settings: &ProbsSettings) -> bool {
         while self.episode.outcome.is_none() && self.episode.states.len() < settings.turns as usize {
             if self.tree.is_expanded() && !self.noisy {
                 let (epsilon, alpha) = (settings.epsilon, settings.alpha);

@@ -6,13 +6,13 @@ use crate::{
     self_play::together,
 };
 use mavis_game::Move;
-use mavis_search::beam::{Ask, Beam, Settings};
+use mavis_search::beam::{Ask, Beam, BeamSettings};
 use rayon::prelude::*;
 
 /// The q-values of every move of every state, by a beam search each. Equal states are searched once.
 pub(crate) fn search_all<G: Planes>(
     states: &[&G],
-    settings: &Settings,
+    settings: &BeamSettings,
     v: &Asker<'_>,
     q: &Asker<'_>,
     meter: &Meter,
@@ -41,7 +41,7 @@ pub(crate) fn search_all<G: Planes>(
 }
 
 /// What a beam search is given.
-enum Answer {
+enum BeamInput {
     Q(Vec<Vec<(Move, f32)>>),
     V(Vec<f32>),
     Done(Vec<(Move, f32)>),
@@ -50,7 +50,7 @@ enum Answer {
 /// Searches a few states in step.
 pub(crate) fn search_group<G: Planes>(
     states: &[&G],
-    settings: &Settings,
+    settings: &BeamSettings,
     v: &Asker<'_>,
     q: &Asker<'_>,
 ) -> Result<Vec<Vec<(Move, f32)>>, ProbsError> {
@@ -64,15 +64,15 @@ pub(crate) fn search_group<G: Planes>(
         let answers = answer(open.iter_mut().map(|(_, beam)| beam.ask()).collect(), v, q)?;
         let mut answers = answers.into_iter();
         open.retain_mut(|(index, beam)| match answers.next() {
-            Some(Answer::Q(moves)) => {
+            Some(BeamInput::Q(moves)) => {
                 beam.feed_q(moves);
                 true
             }
-            Some(Answer::V(values)) => {
+            Some(BeamInput::V(values)) => {
                 beam.feed_v(&values);
                 true
             }
-            Some(Answer::Done(q_values)) => {
+            Some(BeamInput::Done(q_values)) => {
                 results[*index] = q_values;
                 false
             }
@@ -83,7 +83,11 @@ pub(crate) fn search_group<G: Planes>(
 }
 
 /// Answers what all searches ask with one batch for each net.
-fn answer<G: Planes>(asks: Vec<Ask<'_, G>>, v: &Asker<'_>, q: &Asker<'_>) -> Result<Vec<Answer>, ProbsError> {
+fn answer<G: Planes>(
+    asks: Vec<Ask<'_, G>>,
+    v: &Asker<'_>,
+    q: &Asker<'_>,
+) -> Result<Vec<BeamInput>, ProbsError> {
     let (mut q_states, mut v_states): (Vec<&G>, Vec<&G>) = (Vec::new(), Vec::new());
     for ask in &asks {
         match ask {
@@ -99,14 +103,14 @@ fn answer<G: Planes>(asks: Vec<Ask<'_, G>>, v: &Asker<'_>, q: &Asker<'_>) -> Res
             let first = q_place;
             q_place += states.len();
             let moves = states.iter().enumerate().map(|(k, state)| q_answers.moves(first + k, *state));
-            Answer::Q(moves.collect())
+            BeamInput::Q(moves.collect())
         }
         Ask::V(states) => {
             let first = v_place;
             v_place += states.len();
-            Answer::V((first..v_place).map(|place| v_answers.first(place)).collect())
+            BeamInput::V((first..v_place).map(|place| v_answers.first(place)).collect())
         }
-        Ask::Done(q_values) => Answer::Done(q_values),
+        Ask::Done(q_values) => BeamInput::Done(q_values),
     });
     Ok(answers.collect())
 }

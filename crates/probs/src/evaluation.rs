@@ -1,7 +1,7 @@
 //! Matches of the greedy player against the agents of paper 004.
 
 use crate::{
-    AGENTS, Meter, Phase, Planes, ProbsError, Settings,
+    AGENTS, Meter, Phase, Planes, ProbsError, ProbsSettings,
     batch::Asker,
     rating::rating,
     self_play::{Purpose, random},
@@ -23,7 +23,7 @@ const LONGEST: u32 = 1000;
 pub fn evaluate<G: Planes>(
     net: &dyn ConvNet,
     start: &G,
-    settings: &Settings,
+    settings: &ProbsSettings,
     round: u32,
     meter: &Meter,
 ) -> Result<EvaluationLine, ProbsError> {
@@ -77,7 +77,7 @@ struct Table<G: Planes> {
     outcome: Option<Outcome>,
 }
 
-fn tables<G: Planes>(start: &G, settings: &Settings, round: u32, plies: u32) -> Vec<Table<G>> {
+fn tables<G: Planes>(start: &G, settings: &ProbsSettings, round: u32, plies: u32) -> Vec<Table<G>> {
     let table = |number: u32| {
         let name = u64::from(plies) << 32 | u64::from(number);
         let mut stream = random(settings.seed, Purpose::Agents, round, name);

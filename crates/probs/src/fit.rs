@@ -1,6 +1,6 @@
 //! Training of the nets on the states of a round.
 
-use crate::{Meter, Planes, ProbsError, Settings, episode::Sample};
+use crate::{Meter, Planes, ProbsError, ProbsSettings, episode::Sample};
 use mavis_net::{ConvLoss, ConvNet, ConvTargets, StepSettings};
 use mavis_search::Random;
 
@@ -20,7 +20,7 @@ pub(crate) fn fit<G: Planes>(
     net: &mut dyn ConvNet,
     samples: &[Sample<G>],
     lesson: Lesson,
-    settings: &Settings,
+    settings: &ProbsSettings,
     learning_rate: f32,
     random: &mut Random,
     meter: &Meter,

@@ -1,7 +1,7 @@
 //! One round after the other: self-play, V, searches, Q (paper 004, algorithm 2).
 
 use crate::{
-    Algorithm, Meter, ModelConfig, Phase, Planes, ProbsError, Settings, azero,
+    Algorithm, Meter, ModelConfig, Phase, Planes, ProbsError, ProbsSettings, azero,
     batch::Asker,
     beams,
     episode::replay,
@@ -15,7 +15,7 @@ use std::{sync::Arc, time::Instant};
 
 /// A game being learned. The same settings and device give the same nets.
 pub struct Learner<G> {
-    settings: Settings,
+    settings: ProbsSettings,
     config: ModelConfig,
     start: G,
     value: Box<dyn ConvNet>,
@@ -44,7 +44,7 @@ impl<G: Planes> Learner<G> {
     /// When the settings are out of range or of another game, or the state does not fit them.
     pub fn new(
         start: G,
-        settings: Settings,
+        settings: ProbsSettings,
         device: Device,
         from: Option<(TrainState, Progress)>,
     ) -> Result<Self, ProbsError> {

@@ -60,5 +60,5 @@ pub use player::{Effort, ProbsPlayer, add_probs};
 pub use preset::{PRESETS, preset, small_settings};
 pub use rating::{AGENTS, rating};
 pub use run::{RunOptions, Summary, read_metrics, train, train_game};
-pub use settings::{Algorithm, Evaluation, Settings};
+pub use settings::{Algorithm, Evaluation, ProbsSettings};
 pub use size::{Head, Size};

@@ -1,6 +1,6 @@
 //! The two nets of a run as one thing: their shapes, their file, and a copy to play with.
 
-use crate::{Algorithm, Head, Planes, ProbsError, Settings};
+use crate::{Algorithm, Head, Planes, ProbsError, ProbsSettings};
 use mavis_game::{FromRules, Game, Position};
 use mavis_net::{
     ConfigError, ConvNet, ConvNetConfig, Device, Layout, NetworkConfig, OptimizerSettings, SmallCheckpoint,
@@ -36,7 +36,7 @@ pub struct Model {
 impl ModelConfig {
     /// The nets of a run that learns the game of a position.
     #[must_use]
-    pub fn new<G: Planes>(start: &G, settings: &Settings) -> Self {
+    pub fn new<G: Planes>(start: &G, settings: &ProbsSettings) -> Self {
         let (shape, n_actions) = (start.shape(), start.n_actions());
         let head = match settings.algorithm {
             Algorithm::Probs => Head::Values,

@@ -8,7 +8,7 @@ use crate::{
 };
 use mavis_game::{Game as _, Move, Position, Rules};
 use mavis_net::{Device, Weights};
-use mavis_oracle::{Identity, MoveVerdict, Oracle, OracleError, Score, Verdict};
+use mavis_oracle::{Identity, Oracle, OracleError, RankedMove, Ranking, Score};
 use mavis_search::beam;
 use std::{path::Path, sync::Arc};
 
@@ -51,7 +51,7 @@ impl NetOracle {
         match self.model.config.algorithm {
             Algorithm::Azero => simulate_in_step(positions, self.simulations, (&value, &action)),
             Algorithm::Probs => {
-                let settings = beam::Settings { expansions: self.simulations, depth: 99 };
+                let settings = beam::BeamSettings { expansions: self.simulations, depth: 99 };
                 positions
                     .iter()
                     .map(|position| beam_values(*position, &settings, (&value, &action)))
@@ -113,11 +113,11 @@ impl Oracle for NetOracle {
         }
     }
 
-    fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError> {
+    fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {
         self.evaluate_all(std::slice::from_ref(position)).remove(0)
     }
 
-    fn evaluate_all(&mut self, positions: &[Position]) -> Vec<Result<Verdict, OracleError>> {
+    fn evaluate_all(&mut self, positions: &[Position]) -> Vec<Result<Ranking, OracleError>> {
         let refused = |position: &Position| match position.rules() {
             rules if rules != self.rules => Some(OracleError::WrongGame { oracle: self.name.clone(), rules }),
             _ if position.outcome().is_some() => {
@@ -128,7 +128,7 @@ impl Oracle for NetOracle {
         let open: Vec<&Position> = positions.iter().filter(|&position| refused(position).is_none()).collect();
         let rates = self.rates(&open).map_err(|error| error.to_string());
         let mut rates = rates.map(Vec::into_iter);
-        let judge = |position: &Position| {
+        let rank = |position: &Position| {
             if let Some(error) = refused(position) {
                 return Err(error);
             }
@@ -141,25 +141,25 @@ impl Oracle for NetOracle {
                 Ok(rates) => rates.next().unwrap_or_default(),
                 Err(reason) => return Err(failed(reason.clone())),
             };
-            let verdict = |(mv, value): (Move, f32)| {
+            let ranked = |(mv, value): (Move, f32)| {
                 let rate = (0.5 + 0.5 * value).clamp(0.0, 1.0);
-                MoveVerdict::new(self.rules, mv, Score::WinRate(rate), None)
+                RankedMove::new(self.rules, mv, Score::WinRate(rate), None)
             };
-            Ok(Verdict { moves: moves.into_iter().map(verdict).collect() })
+            Ok(Ranking { moves: moves.into_iter().map(ranked).collect() })
         };
-        positions.iter().map(judge).collect()
+        positions.iter().map(rank).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ModelConfig, Settings, preset};
+    use crate::{ModelConfig, ProbsSettings, preset};
     use mavis_net::NetworkConfig as _;
 
     /// Nets as they begin: what they know comes from the search alone.
     fn untrained(algorithm: Algorithm, simulations: u32) -> NetOracle {
-        let settings = Settings { algorithm, ..preset("small", Rules::Connect4).expect("a preset") };
+        let settings = ProbsSettings { algorithm, ..preset("small", Rules::Connect4).expect("a preset") };
         let config = ModelConfig::new(&Position::start(Rules::Connect4), &settings);
         let parameters = [&config.value, &config.action].map(|net| net.initial_parameters().expect("fits"));
         assert_eq!(config.layout().expect("fits").len(), parameters.concat().len());
@@ -182,10 +182,10 @@ mod tests {
         for algorithm in [Algorithm::Azero, Algorithm::Probs] {
             let mut oracle = untrained(algorithm, 300);
             for position in [&win, &threatened] {
-                let verdict = oracle.evaluate(position).expect("judged");
-                assert_eq!(verdict.moves.len(), 7);
-                assert_eq!(verdict.best(), position.parse_move("4").ok(), "{algorithm:?}: {verdict:?}");
-                assert!(verdict.moves.iter().all(|mv| (0.0..=1.0).contains(&mv.win_probability)));
+                let ranking = oracle.evaluate(position).expect("judged");
+                assert_eq!(ranking.moves.len(), 7);
+                assert_eq!(ranking.best(), position.parse_move("4").ok(), "{algorithm:?}: {ranking:?}");
+                assert!(ranking.moves.iter().all(|mv| (0.0..=1.0).contains(&mv.win_probability)));
             }
             assert_eq!(oracle.evaluate(&win).expect("judged").moves[0].win_probability, 1.0);
         }
@@ -208,7 +208,7 @@ mod tests {
     /// A move that no simulation would choose has a value all the same, also where simulations are fewer than moves.
     #[test]
     fn few_simulations_still_try_every_move() {
-        let verdict = untrained(Algorithm::Azero, 1).evaluate(&after("")).expect("judged");
-        assert_eq!(verdict.moves.len(), 7);
+        let ranking = untrained(Algorithm::Azero, 1).evaluate(&after("")).expect("judged");
+        assert_eq!(ranking.moves.len(), 7);
     }
 }

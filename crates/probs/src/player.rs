@@ -52,7 +52,7 @@ impl<G: Planes> ProbsPlayer<G> {
     }
 
     /// The search to do under the limits of a turn; `None` for the move at once.
-    fn search(&self, turn: &Turn<'_, G>) -> Option<(beam::Settings, Stop)> {
+    fn search(&self, turn: &Turn<'_, G>) -> Option<(beam::BeamSettings, Stop)> {
         let Effort { expansions, time, depth } = self.effort;
         if expansions.is_none() && time.is_none() {
             return None;
@@ -61,7 +61,7 @@ impl<G: Planes> ProbsPlayer<G> {
         let own = Limit { time, ..Limit::default() }.deadline(now, OVERHEAD);
         let deadline = own.into_iter().chain(turn.limit.deadline(now, OVERHEAD)).min();
         let nodes = turn.limit.nodes.map(|nodes| u32::try_from(nodes).unwrap_or(u32::MAX).max(1));
-        let settings = beam::Settings {
+        let settings = beam::BeamSettings {
             expansions: expansions.into_iter().chain(nodes).min().unwrap_or(think::MOST),
             depth: depth.unwrap_or(99),
         };

@@ -1,6 +1,6 @@
 //! Named settings: those of paper 004, and small ones that learn in minutes.
 
-use crate::{Algorithm, Evaluation, ProbsError, Settings, Size};
+use crate::{Algorithm, Evaluation, ProbsError, ProbsSettings, Size};
 use mavis_game::Rules;
 use std::fmt;
 
@@ -15,19 +15,21 @@ pub const PRESETS: [&str; 3] = ["small", "paper", "author"];
 ///
 /// # Errors
 /// When there is no such preset.
-pub fn preset(name: &str, rules: Rules) -> Result<Settings, ProbsError> {
+pub fn preset(name: &str, rules: Rules) -> Result<ProbsSettings, ProbsError> {
     match name {
         "paper" => Ok(paper(rules)),
         "small" => Ok(small(rules)),
-        "author" => Ok(Settings { net: Size::S420k, games: 100, expansions: 10, rounds: 1, ..paper(rules) }),
+        "author" => {
+            Ok(ProbsSettings { net: Size::S420k, games: 100, expansions: 10, rounds: 1, ..paper(rules) })
+        }
         _ => Err(ProbsError::Unknown { what: "preset", value: name.to_owned(), known: PRESETS.join(" ") }),
     }
 }
 
 /// Section 6 of paper 004. Connect Four: 100 iterations as for its figure 1 (section 6 says 1,000), 30 expansions and no
 /// depth limit out of its three values each.
-fn paper(rules: Rules) -> Settings {
-    let connect4 = Settings {
+fn paper(rules: Rules) -> ProbsSettings {
+    let connect4 = ProbsSettings {
         game: rules.to_string(),
         algorithm: Algorithm::Probs,
         net: Size::S10k,
@@ -53,7 +55,7 @@ fn paper(rules: Rules) -> Settings {
     };
     match rules {
         Rules::Connect4 => connect4,
-        Rules::Togyz => Settings {
+        Rules::Togyz => ProbsSettings {
             net: Size::S420k,
             rounds: 326,
             games: 200,
@@ -63,7 +65,7 @@ fn paper(rules: Rules) -> Settings {
             learning_rate: 0.0003,
             ..connect4
         },
-        Rules::Othello => Settings {
+        Rules::Othello => ProbsSettings {
             net: Size::S230k,
             rounds: 200,
             games: 200,
@@ -74,22 +76,22 @@ fn paper(rules: Rules) -> Settings {
             ..connect4
         },
         // Boards with many moves, as Othello; three plies of them are too many to scan.
-        Rules::Hex { .. } | Rules::Chess | Rules::Chess960 => Settings {
+        Rules::Hex { .. } | Rules::Chess | Rules::Chess960 => ProbsSettings {
             turns: if matches!(rules, Rules::Hex { .. }) { 400 } else { 200 },
             evaluation: Evaluation { every: 5, games: 40, plies: 2 },
-            ..Settings { game: rules.to_string(), ..paper(Rules::Othello) }
+            ..ProbsSettings { game: rules.to_string(), ..paper(Rules::Othello) }
         },
     }
 }
 
 /// Settings for a game of your own, to begin with: the preset `small` without what it knows of a game.
 #[must_use]
-pub fn small_settings(game: impl fmt::Display) -> Settings {
-    Settings { game: game.to_string(), ..smaller(paper(Rules::Connect4)) }
+pub fn small_settings(game: impl fmt::Display) -> ProbsSettings {
+    ProbsSettings { game: game.to_string(), ..smaller(paper(Rules::Connect4)) }
 }
 
-fn smaller(paper: Settings) -> Settings {
-    Settings {
+fn smaller(paper: ProbsSettings) -> ProbsSettings {
+    ProbsSettings {
         net: Size::S100k,
         rounds: 120,
         games: 100,
@@ -106,14 +108,14 @@ fn smaller(paper: Settings) -> Settings {
     }
 }
 
-fn small(rules: Rules) -> Settings {
+fn small(rules: Rules) -> ProbsSettings {
     let base = smaller(paper(rules));
     match rules {
-        Rules::Connect4 => Settings { games: 300, ..base },
+        Rules::Connect4 => ProbsSettings { games: 300, ..base },
         // Beyond 100 plies most games of beginners are still open.
-        Rules::Togyz => Settings { learning_rate: 0.001, turns: 200, ..base },
-        Rules::Othello => Settings { learning_rate: 0.001, ..base },
-        Rules::Hex { .. } | Rules::Chess | Rules::Chess960 => Settings {
+        Rules::Togyz => ProbsSettings { learning_rate: 0.001, turns: 200, ..base },
+        Rules::Othello => ProbsSettings { learning_rate: 0.001, ..base },
+        Rules::Hex { .. } | Rules::Chess | Rules::Chess960 => ProbsSettings {
             learning_rate: 0.001,
             evaluation: Evaluation { every: 5, games: 40, plies: 2 },
             ..base

@@ -12,7 +12,7 @@ use mavis_game::Move;
 
 /// A search tree that goes on from move to move.
 pub(crate) struct Tree<G> {
-    nodes: Vec<Node<G>>,
+    nodes: Vec<PuctNode<G>>,
     root: usize,
     /// Edges from the root to the leaf that waits for its values: node and edge.
     path: Vec<(usize, usize)>,
@@ -20,7 +20,7 @@ pub(crate) struct Tree<G> {
     leaf: usize,
 }
 
-struct Node<G> {
+struct PuctNode<G> {
     state: G,
     /// The end of the game for the side to move.
     end: Option<f32>,
@@ -41,7 +41,7 @@ struct Edge {
 impl<G: Planes> Tree<G> {
     pub(crate) fn new(state: G) -> Self {
         let end = end(&state).map(|outcome| worth(&state, Some(outcome)));
-        let root = Node { state, end, edges: Vec::new() };
+        let root = PuctNode { state, end, edges: Vec::new() };
         Self { nodes: vec![root], root: 0, path: Vec::new(), leaf: 0 }
     }
 
@@ -162,7 +162,7 @@ impl<G: Planes> Tree<G> {
         let mut state = self.nodes[node].state.clone();
         state.play_unchecked(self.nodes[node].edges[edge].mv);
         let end = end(&state).map(|outcome| worth(&state, Some(outcome)));
-        self.nodes.push(Node { state, end, edges: Vec::new() });
+        self.nodes.push(PuctNode { state, end, edges: Vec::new() });
         let child = self.nodes.len() - 1;
         self.nodes[node].edges[edge].child = Some(child);
         child

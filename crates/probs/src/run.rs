@@ -1,7 +1,7 @@
 //! A run on disk: it can be killed at any moment and goes on as if it never stopped.
 
 use crate::{
-    Learner, Meter, Model, ModelConfig, Planes, ProbsError, Progress, Settings, elo_curve, evaluate,
+    Learner, Meter, Model, ModelConfig, Planes, ProbsError, ProbsSettings, Progress, elo_curve, evaluate,
     wire::{Line, Saved},
 };
 use mavis_game::{Position, for_game};
@@ -62,7 +62,11 @@ pub struct Summary {
 ///
 /// # Errors
 /// When the settings are bad, the folder holds another run or cannot be written, or a net fails.
-pub fn train(settings: &Settings, folder: &Path, options: RunOptions<'_>) -> Result<Summary, ProbsError> {
+pub fn train(
+    settings: &ProbsSettings,
+    folder: &Path,
+    options: RunOptions<'_>,
+) -> Result<Summary, ProbsError> {
     let start = Position::start(settings.rules()?);
     for_game!(start, game => train_game(game, settings, folder, options))
 }
@@ -73,17 +77,17 @@ pub fn train(settings: &Settings, folder: &Path, options: RunOptions<'_>) -> Res
 /// As [`train`].
 pub fn train_game<G: Planes>(
     start: G,
-    settings: &Settings,
+    settings: &ProbsSettings,
     folder: &Path,
     options: RunOptions<'_>,
 ) -> Result<Summary, ProbsError> {
     settings.validate()?;
-    Run::open(start, settings, folder, options)?.run()
+    ProbsRun::open(start, settings, folder, options)?.run()
 }
 
-struct Run<'a, 'o, G> {
+struct ProbsRun<'a, 'o, G> {
     learner: Learner<G>,
-    settings: &'a Settings,
+    settings: &'a ProbsSettings,
     folder: &'a Path,
     metrics: File,
     lines: Vec<Line>,
@@ -91,10 +95,10 @@ struct Run<'a, 'o, G> {
     options: RunOptions<'o>,
 }
 
-impl<'a, 'o, G: Planes> Run<'a, 'o, G> {
+impl<'a, 'o, G: Planes> ProbsRun<'a, 'o, G> {
     fn open(
         start: G,
-        settings: &'a Settings,
+        settings: &'a ProbsSettings,
         folder: &'a Path,
         options: RunOptions<'o>,
     ) -> Result<Self, ProbsError> {
@@ -235,9 +239,9 @@ impl<'a, 'o, G: Planes> Run<'a, 'o, G> {
 }
 
 /// Writes the settings, or compares them with those the folder has; the number of rounds may grow.
-fn keep_settings(settings: &Settings, folder: &Path) -> Result<(), ProbsError> {
+fn keep_settings(settings: &ProbsSettings, folder: &Path) -> Result<(), ProbsError> {
     let path = folder.join("settings.toml");
-    let table = |settings: &Settings| toml::Table::try_from(settings).unwrap_or_default();
+    let table = |settings: &ProbsSettings| toml::Table::try_from(settings).unwrap_or_default();
     if path.exists() {
         let text = std::fs::read_to_string(&path).map_err(file_error("read", &path))?;
         let damaged = |reason: String| ProbsError::Damaged { path: path.clone(), reason };

@@ -1,7 +1,7 @@
 //! Self-play of PROBS: moves drawn from the softmax of Q with noise (paper 004, algorithm 2, lines 6 to 17).
 
 use crate::{
-    Meter, Planes, ProbsError, Settings,
+    Meter, Planes, ProbsError, ProbsSettings,
     batch::Asker,
     episode::{Episode, end},
 };
@@ -34,7 +34,7 @@ pub(crate) fn together(asker: &Asker<'_>) -> usize {
 /// Plays the games of a round. A game depends on the settings, the round and its number alone.
 pub(crate) fn play_games<G: Planes>(
     start: &G,
-    settings: &Settings,
+    settings: &ProbsSettings,
     round: u32,
     q: &Asker<'_>,
     meter: &Meter,
@@ -55,7 +55,7 @@ struct Table<G> {
 
 fn play_group<G: Planes>(
     start: &G,
-    settings: &Settings,
+    settings: &ProbsSettings,
     numbers: &[u64],
     round: u32,
     q: &Asker<'_>,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// of rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub struct ProbsSettings {
     /// The game as users name it: `connect4`, `hex:size=7`.
     pub game: String,
     /// How the nets are improved.
@@ -94,7 +94,7 @@ impl std::str::FromStr for Algorithm {
     }
 }
 
-impl Settings {
+impl ProbsSettings {
     /// The rules of the game, if it is one of the six.
     ///
     /// # Errors
@@ -159,8 +159,8 @@ impl Settings {
 
     /// The settings of a beam search.
     #[must_use]
-    pub fn beam(&self) -> beam::Settings {
-        beam::Settings { expansions: self.expansions, depth: self.depth }
+    pub fn beam(&self) -> beam::BeamSettings {
+        beam::BeamSettings { expansions: self.expansions, depth: self.depth }
     }
 
     /// The learning rate of a round, counted from 0.

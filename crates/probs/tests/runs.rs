@@ -4,7 +4,7 @@
 use mavis_game::Rules;
 use mavis_net::Device;
 use mavis_probs::{
-    Algorithm, Evaluation, ProbsError, RunOptions, Settings, Size, Summary, preset, read_metrics, train,
+    Algorithm, Evaluation, ProbsError, ProbsSettings, RunOptions, Size, Summary, preset, read_metrics, train,
     wire::{EvaluationLine, Line},
 };
 use std::{
@@ -17,7 +17,7 @@ use std::{
 };
 
 /// Trains until some round is logged, which may be the middle of it: the checkpoint comes after.
-fn run(settings: &Settings, folder: &Path, until: u32) -> Result<Summary, ProbsError> {
+fn run(settings: &ProbsSettings, folder: &Path, until: u32) -> Result<Summary, ProbsError> {
     let stop = AtomicBool::new(false);
     let mut watch = |line: &Line| {
         if matches!(line, Line::Round(round) if round.round >= until) {
@@ -38,8 +38,8 @@ fn run(settings: &Settings, folder: &Path, until: u32) -> Result<Summary, ProbsE
 }
 
 /// A run small enough to repeat.
-fn tiny(rules: Rules, algorithm: Algorithm) -> Settings {
-    Settings {
+fn tiny(rules: Rules, algorithm: Algorithm) -> ProbsSettings {
+    ProbsSettings {
         algorithm,
         games: 12,
         expansions: 10,
@@ -122,7 +122,7 @@ fn every_game_trains_with_both_algorithms() {
     let hex = "hex:size=4".parse().unwrap();
     for rules in [Rules::Togyz, Rules::Othello, hex, Rules::Chess] {
         for algorithm in [Algorithm::Probs, Algorithm::Azero] {
-            let settings = Settings {
+            let settings = ProbsSettings {
                 games: 2,
                 turns: 30,
                 rounds: 1,
@@ -142,18 +142,18 @@ fn every_game_trains_with_both_algorithms() {
 #[test]
 fn another_run_in_the_folder_is_refused_and_more_rounds_are_not() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings { rounds: 1, ..tiny(Rules::Connect4, Algorithm::Probs) };
+    let settings = ProbsSettings { rounds: 1, ..tiny(Rules::Connect4, Algorithm::Probs) };
     run(&settings, folder.path(), u32::MAX).unwrap();
-    let other = Settings { expansions: 11, ..settings.clone() };
+    let other = ProbsSettings { expansions: 11, ..settings.clone() };
     let error = run(&other, folder.path(), u32::MAX).unwrap_err().to_string();
     assert!(error.contains("expansions = 10, not 11"), "{error}");
-    assert_eq!(run(&Settings { rounds: 2, ..settings }, folder.path(), u32::MAX).unwrap().rounds, 2);
+    assert_eq!(run(&ProbsSettings { rounds: 2, ..settings }, folder.path(), u32::MAX).unwrap().rounds, 2);
 }
 
 #[test]
 fn a_few_rounds_beat_the_random_player() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings {
+    let settings = ProbsSettings {
         net: Size::S10k,
         rounds: 8,
         games: 100,
@@ -170,7 +170,7 @@ fn a_few_rounds_beat_the_random_player() {
 #[ignore = "five minutes on two cores"]
 fn five_minutes_pass_the_two_ply_lookahead() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings { rounds: 20, ..preset("small", Rules::Connect4).unwrap() };
+    let settings = ProbsSettings { rounds: 20, ..preset("small", Rules::Connect4).unwrap() };
     run(&settings, folder.path(), u32::MAX).unwrap();
     let rated = evaluations(folder.path());
     let last = &rated[rated.len() - 1];

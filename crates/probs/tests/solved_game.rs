@@ -5,7 +5,7 @@ use mavis_game::{Connect4, Game as _, Move};
 use mavis_oracle::connect4::Connect4Solver;
 use mavis_search::{
     Random,
-    beam::{Ask, Beam, Settings},
+    beam::{Ask, Beam, BeamSettings},
 };
 
 /// Exact values of all moves for the side to move: 1, 0 or -1.
@@ -39,7 +39,7 @@ fn perfect_nets_give_minimax_values() {
     let (mut solver, mut random) = (Connect4Solver::default(), Random::seeded(5));
     for number in 0..24 {
         let root = position(22 + number % 14, &mut random);
-        let settings = Settings { expansions: 1 + number * 4, depth: 1 + number % 5 };
+        let settings = BeamSettings { expansions: 1 + number * 4, depth: 1 + number % 5 };
         let mut beam = Beam::new(root, &settings);
         let found = loop {
             match beam.ask() {

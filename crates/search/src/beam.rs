@@ -28,13 +28,13 @@
 //! assert_eq!(q_values.len(), 7);
 //! ```
 
-use crate::knob::knobs;
+use crate::tunable::tunables;
 use mavis_game::{Game, Move, Moves, Outcome};
 use std::{cmp::Ordering, collections::BinaryHeap};
 
-knobs! {
+tunables! {
     /// Settings of the beam search.
-    pub struct Settings {
+    pub struct BeamSettings {
         expansions "expansions": u32 = 40, Integer(1, 10_000_000), "Nodes to expand, the root included (E in paper 004).";
         depth "depth": u32 = 10, Integer(1, 1000), "Deepest node that may be expanded; its children are leaves (M in paper 004).";
     }
@@ -54,7 +54,7 @@ pub enum Ask<'a, G> {
 /// A beam search under way.
 #[derive(Clone, Debug)]
 pub struct Beam<G> {
-    nodes: Vec<Node<G>>,
+    nodes: Vec<BeamNode<G>>,
     queue: BinaryHeap<Entry>,
     /// Taken from the queue, not yet expanded: they wait for q-values.
     waiting: Vec<Entry>,
@@ -65,7 +65,7 @@ pub struct Beam<G> {
 }
 
 #[derive(Clone, Debug)]
-struct Node<G> {
+struct BeamNode<G> {
     state: G,
     /// For the side to move here, -1 to 1.
     value: Option<f32>,
@@ -101,9 +101,9 @@ impl Ord for Entry {
 impl<G: Game> Beam<G> {
     /// A search of a position; nothing is expanded yet.
     #[must_use]
-    pub fn new(root: G, settings: &Settings) -> Self {
+    pub fn new(root: G, settings: &BeamSettings) -> Self {
         let value = end_value(&root);
-        let root = Node { state: root, value, first_child: 0, n_children: 0, mv: Move(u16::MAX) };
+        let root = BeamNode { state: root, value, first_child: 0, n_children: 0, mv: Move(u16::MAX) };
         let mut queue = BinaryHeap::new();
         if value.is_none() {
             queue.push(Entry { priority: f32::INFINITY, node: 0, depth: 0 });
@@ -121,7 +121,7 @@ impl<G: Game> Beam<G> {
             return Ask::Q(self.waiting.iter().map(|entry| &self.nodes[entry.node].state).collect());
         }
         if self.leaves.is_none() {
-            let is_leaf = |node: &Node<G>| node.value.is_none() && node.n_children == 0;
+            let is_leaf = |node: &BeamNode<G>| node.value.is_none() && node.n_children == 0;
             let leaves: Vec<usize> =
                 (0..self.nodes.len()).filter(|&index| is_leaf(&self.nodes[index])).collect();
             // Where every line ends nobody has to be asked, but the ends still have to reach the root.
@@ -161,7 +161,7 @@ impl<G: Game> Beam<G> {
     /// Negamax from the leaves to the root: children stand after their parent.
     fn back_up(&mut self) {
         for index in (0..self.nodes.len()).rev() {
-            let Node { first_child, n_children, .. } = self.nodes[index];
+            let BeamNode { first_child, n_children, .. } = self.nodes[index];
             if self.nodes[index].value.is_none() {
                 let children = &self.nodes[first_child..first_child + n_children];
                 let values = children.iter().filter_map(|child| child.value);
@@ -212,12 +212,12 @@ impl<G: Game> Beam<G> {
                 let node = self.nodes.len();
                 self.queue.push(Entry { priority: priority(mv), node, depth: entry.depth + 1 });
             }
-            self.nodes.push(Node { state, value, first_child: 0, n_children: 0, mv });
+            self.nodes.push(BeamNode { state, value, first_child: 0, n_children: 0, mv });
         }
     }
 
     fn q_values(&self) -> Vec<(Move, f32)> {
-        let Node { first_child, n_children, .. } = self.nodes[0];
+        let BeamNode { first_child, n_children, .. } = self.nodes[0];
         let children = &self.nodes[first_child..first_child + n_children];
         // The minus of a drawn 0 is taken away: -0 would print oddly.
         children.iter().map(|child| (child.mv, 0.0 - child.value.unwrap_or(0.0))).collect()

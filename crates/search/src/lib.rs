@@ -6,11 +6,11 @@
 //! - [`beam`]: the beam search of paper 004, which says what it needs and is fed.
 //! - [`minimax`]: minimax trees over any evaluator, from which traces of internal search are made.
 //! - [`wire`]: search trees as data: saved, loaded, compared, drawn.
-//! - [`knob`]: settings as one table of rows, from which structs, specs, options and help come.
+//! - [`tunable`]: settings as one table of rows, from which structs, specs, options and help come.
 //!
 //! The step of every search is plain code, only its edges are asynchronous. Every search stops by its own budget, by a
 //! deadline or by a [`Cancel`] token ([`Stop`]), and with the same seed and no deadline it gives the same answer.
-//! `docs/search.md` explains each knob.
+//! `docs/search.md` explains each option.
 //!
 //! ```
 //! use mavis_game::{Game, Position, Rules};
@@ -20,7 +20,7 @@
 //! for column in ["1", "4", "1", "4", "2", "4"] {
 //!     position.play_text(column)?;
 //! }
-//! let settings = rollout::Settings { simulations: 500, ..Default::default() };
+//! let settings = rollout::RolloutSettings { simulations: 500, ..Default::default() };
 //! let report = rollout::search(&position, &settings, &Stop::never());
 //! // The opponent threatens four in the middle column: it must be closed.
 //! assert_eq!(position.move_text(report.best.unwrap()), "4");
@@ -28,12 +28,12 @@
 //! ```
 
 pub mod beam;
-pub mod knob;
 pub mod mcts;
 pub mod minimax;
 mod random;
 pub mod rollout;
 mod stop;
+pub mod tunable;
 pub mod wire;
 
 pub use random::Random;

@@ -2,8 +2,8 @@
 //!
 //! [`Search`] owns a tree and an evaluator and keeps `batch` evaluations in flight; it can be run again after moves
 //! were played and then goes on with the part of the tree below them. [`search_game`] is the same search for code that
-//! finds values at once, without futures. What every knob does stands in `docs/search.md`; the table of them is
-//! [`Settings::knobs`].
+//! finds values at once, without futures. What every option does stands in `docs/search.md`; the table of them is
+//! [`MctsSettings::tunables`].
 
 mod choice;
 mod drive;
@@ -11,9 +11,9 @@ mod pace;
 mod plain;
 pub mod prior;
 pub mod proof;
-mod referee;
 mod report;
 mod reuse;
+mod rules_check;
 mod schedule;
 mod search;
 mod settings;
@@ -27,8 +27,8 @@ mod tests;
 
 pub use plain::search_game;
 pub use proof::Proof;
-pub use referee::RefereeReport;
 pub use report::{Counts, MoveReport, Report, Stopped};
+pub use rules_check::RulesCheck;
 pub use schedule::Schedule;
 pub use search::{Search, SearchError};
-pub use settings::{Collision, FinalMove, Order, Settings, Unvisited, VirtualCounts, VirtualValue};
+pub use settings::{Collision, FinalMove, MctsSettings, Order, Unvisited, VirtualCounts, VirtualValue};

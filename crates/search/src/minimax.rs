@@ -16,15 +16,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use crate::knob::knobs;
-use mavis_eval::{EvalError, Evaluation, Evaluator, Request, Verdict};
+use crate::tunable::tunables;
+use mavis_eval::{EndOrMoves, EvalError, Evaluation, Evaluator, Request};
 use mavis_game::{Game, Move, Outcome, Position};
 use mavis_value::{Mistake, Scoring};
 use std::sync::Arc;
 
-knobs! {
+tunables! {
     /// The shape of a minimax tree.
-    pub struct Settings {
+    pub struct MinimaxSettings {
         breadth "breadth": u16 = 3, Integer(1, 400), "Moves expanded at every inner node.";
         depth "depth": u16 = 2, Integer(0, 64), "Plies from the root to the leaves.";
         ties "ties": bool = false, Switch, "Expand also what equals the last of the expanded moves.";
@@ -127,7 +127,7 @@ impl<G: Game> MinimaxTree<G> {
 pub async fn grow<G: Game>(
     root: &G,
     evaluator: &dyn Evaluator<G>,
-    settings: &Settings,
+    settings: &MinimaxSettings,
 ) -> Result<MinimaxTree<G>, MinimaxError> {
     let mut tree = MinimaxTree { nodes: Vec::new() };
     let mut level = vec![Arc::new(root.clone())];
@@ -159,7 +159,7 @@ async fn evaluate_level<G: Game>(
     tree: &mut MinimaxTree<G>,
     level: Vec<Arc<G>>,
     evaluator: &dyn Evaluator<G>,
-    settings: &Settings,
+    settings: &MinimaxSettings,
 ) -> Result<(), MinimaxError> {
     let running = level.iter().filter(|position| position.outcome().is_none());
     let requests: Vec<Request<G>> = running.map(|position| Request::State(position.clone())).collect();
@@ -189,7 +189,7 @@ fn listed<G: Game>(
     evaluation: &Evaluation<G>,
     scoring: Scoring,
 ) -> Result<Vec<(Move, f32)>, EvalError> {
-    let Verdict::Moves(moves) = &evaluation.verdict else {
+    let EndOrMoves::Moves(moves) = &evaluation.content else {
         return Err(EvalError::hallucination(Mistake::WrongEnd, format!("{position} is not over")));
     };
     let legal = position.legal_moves();
@@ -205,7 +205,7 @@ fn listed<G: Game>(
 }
 
 /// The moves to expand, best first; equals keep the evaluator's order.
-fn expanded(content: &Content, settings: &Settings) -> Vec<Move> {
+fn expanded(content: &Content, settings: &MinimaxSettings) -> Vec<Move> {
     let Content::Moves(moves) = content else { return Vec::new() };
     let mut moves = moves.clone();
     moves.sort_by(|a, b| b.1.total_cmp(&a.1));

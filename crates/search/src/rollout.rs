@@ -2,13 +2,13 @@
 
 mod tree;
 
-use crate::{Stop, knob::knobs, random::Random};
+use crate::{Stop, random::Random, tunable::tunables};
 use mavis_game::{Game, GameVisitor, Move, Moves, Outcome, Side};
 use tree::{ROOT, Tree};
 
-knobs! {
+tunables! {
     /// Settings of the rollout search.
-    pub struct Settings {
+    pub struct RolloutSettings {
         simulations "sims": u32 = 100, Integer(1, 4_000_000_000), "Simulations to run; each ends in one random game or in a finished position.";
         // The constant of UCT is √2 for rewards in [0, 1]; kept on our range of [-1, 1] it explores half as much.
         c "c": f32 = std::f32::consts::SQRT_2, Real(0.0, 1000.0), "Exploration constant of UCT, for values from -1 to 1.";
@@ -43,13 +43,13 @@ pub struct Report {
 
 /// Searches a position of any game.
 #[must_use]
-pub fn search<G: Game>(position: &G, settings: &Settings, stop: &Stop) -> Report {
+pub fn search<G: Game>(position: &G, settings: &RolloutSettings, stop: &Stop) -> Report {
     position.visit(Rollouts { settings, stop })
 }
 
 /// The search as a visitor, so that random games are played by the rules of one game and not through a sum of games.
 struct Rollouts<'a> {
-    settings: &'a Settings,
+    settings: &'a RolloutSettings,
     stop: &'a Stop,
 }
 
@@ -63,7 +63,7 @@ impl GameVisitor for Rollouts<'_> {
 
 /// Searches a position of a game known at compile time.
 #[must_use]
-pub fn search_game<G: Game>(root: &G, settings: &Settings, stop: &Stop) -> Report {
+pub fn search_game<G: Game>(root: &G, settings: &RolloutSettings, stop: &Stop) -> Report {
     let mut random = Random::seeded(settings.seed);
     let mut moves = Moves::new();
     root.legal_moves_into(&mut moves);
@@ -81,7 +81,7 @@ pub fn search_game<G: Game>(root: &G, settings: &Settings, stop: &Stop) -> Repor
 }
 
 /// One simulation: down by UCT, one new node, a random game, the result up the path.
-fn simulate<G: Game>(tree: &mut Tree, root: &G, settings: &Settings, random: &mut Random) {
+fn simulate<G: Game>(tree: &mut Tree, root: &G, settings: &RolloutSettings, random: &mut Random) {
     let mut game = root.clone();
     let mut node = ROOT;
     let mut moves = Moves::new();
@@ -146,17 +146,17 @@ mod tests {
 
     #[test]
     fn visits_sum_to_the_simulations_and_repeat_with_the_seed() {
-        let settings = Settings { simulations: 1000, seed: 7, ..Default::default() };
+        let settings = RolloutSettings { simulations: 1000, seed: 7, ..Default::default() };
         let first = search(&connect4("44"), &settings, &Stop::never());
         assert_eq!(first.moves.iter().map(|report| report.visits).sum::<u32>(), 1000);
         assert_eq!(first, search(&connect4("44"), &settings, &Stop::never()));
-        let other = Settings { seed: 8, ..settings };
+        let other = RolloutSettings { seed: 8, ..settings };
         assert_ne!(first, search(&connect4("44"), &other, &Stop::never()));
     }
 
     #[test]
     fn takes_a_win_and_stops_a_loss() {
-        let settings = Settings { simulations: 400, ..Default::default() };
+        let settings = RolloutSettings { simulations: 400, ..Default::default() };
         let win = search(&connect4("414141"), &settings, &Stop::never());
         assert_eq!(win.best, Some(Move(3)));
         assert_eq!(win.moves[3].value, 1.0, "a finished game counts exactly");
@@ -167,15 +167,15 @@ mod tests {
     fn a_cancelled_search_ends_at_once_and_a_finished_game_has_no_best_move() {
         let stop = Stop::never();
         stop.cancel.cancel();
-        let report = search(&connect4(""), &Settings::default(), &stop);
+        let report = search(&connect4(""), &RolloutSettings::default(), &stop);
         assert_eq!((report.simulations, report.best), (0, Some(Move(0))));
-        let over = search(&connect4("4141414"), &Settings::default(), &Stop::never());
+        let over = search(&connect4("4141414"), &RolloutSettings::default(), &Stop::never());
         assert_eq!((over.simulations, over.best), (0, None));
     }
 
     #[test]
     fn a_full_tree_is_still_searched() {
-        let settings = Settings { simulations: 300, max_nodes: 20, ..Default::default() };
+        let settings = RolloutSettings { simulations: 300, max_nodes: 20, ..Default::default() };
         let report = search(&connect4(""), &settings, &Stop::never());
         assert_eq!(report.simulations, 300);
         assert!(report.nodes < 20 + 7);

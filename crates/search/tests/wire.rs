@@ -6,7 +6,7 @@ use mavis_eval::Scripted;
 use mavis_game::{Position, Rules};
 use mavis_search::{
     Stop,
-    mcts::{Search, Settings},
+    mcts::{MctsSettings, Search},
     wire::{SavedTree, TreeError},
 };
 use std::sync::Arc;
@@ -26,12 +26,12 @@ fn a_tree_is_saved_loaded_and_searched_on() {
         let saved = search.snapshot();
         let loaded = SavedTree::from_json(&saved.to_json().unwrap()).unwrap();
         assert_eq!(loaded, saved);
-        let settings: Settings = settings.parse().unwrap();
+        let settings: MctsSettings = settings.parse().unwrap();
         let mut restored =
             Search::<Position>::restore(&loaded, Arc::new(Scripted::new(3)), settings.clone()).unwrap();
         assert_eq!(restored.snapshot(), saved);
         // Simulations of the saved tree count.
-        let more = Settings { simulations: 300, ..settings };
+        let more = MctsSettings { simulations: 300, ..settings };
         restored.set_settings(more.clone());
         search.set_settings(more);
         let report = restored.run_blocking(&Stop::never()).unwrap();
@@ -84,10 +84,11 @@ fn what_is_no_tree_is_refused() {
     assert!(matches!(SavedTree::from_json("{\"nodes\":[]}"), Err(TreeError::Json(_))));
     let mut illegal = good.clone();
     illegal.nodes[1].moves[0].code = 77;
-    let restored = Search::<Position>::restore(&illegal, Arc::new(Scripted::new(1)), Settings::default());
+    let restored = Search::<Position>::restore(&illegal, Arc::new(Scripted::new(1)), MctsSettings::default());
     assert!(matches!(restored.err(), Some(TreeError::Broken { node: 1, .. })));
     let mut elsewhere = good;
     elsewhere.position = "nowhere".to_owned();
-    let restored = Search::<Position>::restore(&elsewhere, Arc::new(Scripted::new(1)), Settings::default());
+    let restored =
+        Search::<Position>::restore(&elsewhere, Arc::new(Scripted::new(1)), MctsSettings::default());
     assert!(matches!(restored.err(), Some(TreeError::Root(_))));
 }

@@ -1,6 +1,6 @@
 //! The server on a socket.
 
-use crate::Settings;
+use crate::WebSettings;
 use axum::{Router, extract::ConnectInfo};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -17,7 +17,7 @@ const HEAD_PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// When there is no runtime, or the listener fails.
-pub fn run(settings: Settings, listener: std::net::TcpListener, stop: &Cancel) -> std::io::Result<()> {
+pub fn run(settings: WebSettings, listener: std::net::TcpListener, stop: &Cancel) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let served = runtime.block_on(async {
         listener.set_nonblocking(true)?;

@@ -54,7 +54,7 @@ use mavis_play::{DefaultModel, Registry};
 use std::{path::PathBuf, sync::Arc};
 
 /// What a server offers and to whom.
-pub struct Settings {
+pub struct WebSettings {
     /// The players it knows.
     pub registry: Registry,
     /// The model behind `/v1/completions`.
@@ -86,11 +86,11 @@ pub(crate) struct Shared {
 pub(crate) type App = Arc<Shared>;
 
 /// The router, without a socket.
-pub fn app(settings: Settings) -> Router {
+pub fn app(settings: WebSettings) -> Router {
     router(share(settings))
 }
 
-pub(crate) fn share(settings: Settings) -> App {
+pub(crate) fn share(settings: WebSettings) -> App {
     Arc::new(Shared {
         pool: pool::Pool::new(settings.registry),
         writer: writer::Writer::new(settings.model),

@@ -7,7 +7,7 @@ mod input;
 mod reason;
 
 use crate::{
-    ApiError, App, Settings,
+    ApiError, App, WebSettings,
     place::Game,
     routes::think::{analysis, choice},
     thinking::Question,
@@ -16,7 +16,7 @@ use crate::{
 use axum::http::Extensions;
 use input::{CompareInput, PlayInput, StateInput, ThinkInput};
 use mavis_game::Game as _;
-use reason::Judged;
+use reason::ComparedMove;
 use rmcp::{
     ServerHandler, ServiceExt as _,
     handler::server::{router::tool::ToolRouter, wrapper::Parameters},
@@ -39,7 +39,7 @@ const GRACE: Duration = Duration::from_millis(300);
 ///
 /// # Errors
 /// When there is no runtime, or the client does not speak the protocol.
-pub fn run_tools(settings: Settings) -> std::io::Result<()> {
+pub fn run_tools(settings: WebSettings) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let served = runtime.block_on(async {
         let tools = Tools { app: crate::share(settings), tool_router: Tools::tool_router() };
@@ -133,7 +133,7 @@ impl Tools {
     }
 
     /// What a move is worth to the player who makes it, found behind the move.
-    async fn judged(&self, asked: &ThinkInput, mv: String) -> Result<Judged, ApiError> {
+    async fn judged(&self, asked: &ThinkInput, mv: String) -> Result<ComparedMove, ApiError> {
         let before = Game::read_open(&asked.state.clone().place())?;
         let place = after(asked.state.clone().place(), mv);
         let game = Game::read(&place)?;
@@ -142,12 +142,12 @@ impl Tools {
         };
         let mover = before.position.side_to_move();
         if let Some(outcome) = game.position.outcome() {
-            return Ok(Judged::over(played, outcome, mover));
+            return Ok(ComparedMove::over(played, outcome, mover));
         }
         let asked = ThinkInput { state: StateInput::from(place), ..asked.clone() };
         let reply = choice(&self.app, self.question(asked)?).await?;
         // After a pass in Othello the same player is to move again.
-        Judged::behind(played, &reply, game.position.side_to_move() == mover)
+        ComparedMove::behind(played, &reply, game.position.side_to_move() == mover)
     }
 }
 

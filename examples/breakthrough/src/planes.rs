@@ -2,7 +2,7 @@
 
 use crate::{Breakthrough, BreakthroughRules, SIZE, cells};
 use mavis_game::{Game, Move, Side};
-use mavis_probs::{Evaluation, Planes, Settings, Size, small_settings};
+use mavis_probs::{Evaluation, Planes, ProbsSettings, Size, small_settings};
 
 /// Three moves from each cell: forward to the left, straight on, forward to the right.
 const DIRECTIONS: usize = 3;
@@ -45,8 +45,8 @@ impl Breakthrough {
 
 /// Settings with which PROBS learns to beat two plies of lookahead in about a minute on two cores.
 #[must_use]
-pub fn settings() -> Settings {
-    Settings {
+pub fn settings() -> ProbsSettings {
+    ProbsSettings {
         net: Size::S10k,
         rounds: 12,
         games: 200,

@@ -14,7 +14,7 @@ use mavis_play::{Lookahead, Player, Referee, Registry};
 use mavis_probs::{Effort, Meter, Model, ProbsPlayer, train_game};
 use mavis_search::{
     Stop,
-    mcts::{Search, Settings},
+    mcts::{MctsSettings, Search},
 };
 use std::{
     path::Path,
@@ -52,7 +52,7 @@ fn the_rules_hold_along_random_games() {
 fn a_search_proves_the_win_and_goes_on_from_its_saved_tree() {
     let position =
         Breakthrough::parse(BreakthroughRules, "o...../..x.oo/....../....../.x..../x...x. x").unwrap();
-    let settings = Settings { simulations: 200, ..Settings::default() };
+    let settings = MctsSettings { simulations: 200, ..MctsSettings::default() };
     let mut search = Search::new(position, Arc::new(Scripted::new(1)), settings.clone());
     let report = search.run_blocking(&Stop::never()).unwrap();
     let mut after = position;

@@ -1,14 +1,14 @@
 //! `mavis analyze`: what a player thinks of every move of a position, or of every position of a game.
 
 mod game;
-mod refereed;
+mod rules_check;
 mod written;
 
 use super::{answer, answer_json, note, tree, wrote};
 use crate::{
     input::{BadInput, OrBadInput, Place, move_time},
-    knobs::KnobFlags,
     registry, stop,
+    tunables::TunableFlags,
 };
 use anyhow::Context as _;
 use clap::Args;
@@ -16,7 +16,7 @@ use mavis_data::{import::Source, pgn::PgnReader};
 use mavis_game::{Game as _, Move, Position};
 use mavis_play::{Analysis, Limit, MoveAnalysis, Player, PlayerSpec, Turn};
 use mavis_search::wire::SavedTree;
-use refereed::Refereed;
+use rules_check::RulesCheckView;
 use serde::Serialize;
 use std::{io::Read as _, path::PathBuf};
 
@@ -59,7 +59,7 @@ pub(crate) struct Analyze {
     #[arg(long, value_name = "FILE", conflicts_with = "pgn")]
     resume: Option<PathBuf>,
     #[command(flatten)]
-    knobs: KnobFlags,
+    tunables: TunableFlags,
 }
 
 #[derive(Serialize)]
@@ -83,7 +83,7 @@ struct Shown {
     moves: Vec<ShownMove>,
     /// Where the model alone was the world: what the rules say of its tree.
     #[serde(skip_serializing_if = "Option::is_none")]
-    referee: Option<Refereed>,
+    referee: Option<RulesCheckView>,
 }
 
 #[derive(Serialize)]
@@ -104,7 +104,7 @@ struct ShownMove {
 impl Analyze {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let mut spec: PlayerSpec = self.player.parse().or_bad_input()?;
-        self.knobs.apply(&mut spec);
+        self.tunables.apply(&mut spec);
         let limit = Limit { lines: u32::MAX, time: move_time(self.movetime)?, ..Limit::default() };
         let player = || registry::players().build(&spec, self.seed).or_bad_input();
         match &self.pgn {
@@ -146,7 +146,7 @@ impl Analyze {
         })?;
         let mut shown = Shown::new(&position, player.name(), &analysis);
         let written = written::tree_text(&analysis.choice.thought);
-        shown.referee = player.refereed_tree().map(Refereed::from);
+        shown.referee = player.tree_check().map(RulesCheckView::from);
         if let Some(path) = &self.tree {
             let json = match (player.tree(), &analysis.choice.thought.tree) {
                 (Some(tree), _) => tree.to_json()?,

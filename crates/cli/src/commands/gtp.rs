@@ -4,10 +4,10 @@ mod board;
 mod clock;
 mod session;
 
-use crate::{input::OrBadInput, knobs::PlayerFlags};
+use crate::{input::OrBadInput, tunables::PlayerFlags};
 use clap::Args;
 use mavis_game::Rules;
-use session::Session;
+use session::GtpSession;
 use std::io::{BufRead, Write};
 
 /// Speaks GTP version 2 on stdin and stdout, HTP for Hex, so that other programs play with any player.
@@ -26,7 +26,7 @@ pub(crate) struct Gtp {
 impl Gtp {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let rules: Rules = self.game.parse().or_bad_input()?;
-        let mut session = Session::start(rules, &self.player.spec()?, self.player.seed)?;
+        let mut session = GtpSession::start(rules, &self.player.spec()?, self.player.seed)?;
         let mut input = std::io::stdin().lock();
         let mut line = Vec::new();
         loop {

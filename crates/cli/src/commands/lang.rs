@@ -1,4 +1,4 @@
-//! `mavis lang`: the MAV language as text, tokens and verdicts.
+//! `mavis lang`: the MAV language as text, tokens and checked answers.
 
 use super::{answer, answer_json};
 use crate::input::{BadInput, OrBadInput};
@@ -130,7 +130,7 @@ impl Example {
 }
 
 #[derive(Serialize)]
-struct Judged {
+struct CheckedAnswer {
     n_answers: usize,
     n_right: usize,
     n_unreadable: usize,
@@ -161,7 +161,7 @@ impl Check {
                 reason: failure.mistake.to_string(),
             })
             .collect();
-        answer_json(&Judged {
+        answer_json(&CheckedAnswer {
             n_answers: report.metrics.n_answers,
             n_right: report.metrics.n_right,
             n_unreadable: report.n_unreadable,

@@ -22,7 +22,7 @@ use mavis_league::{RunError, StandingsError};
 #[derive(Subcommand)]
 #[command(verbatim_doc_comment)]
 pub(crate) enum League {
-    Run(run::Run),
+    Run(run::LeagueRun),
     Sprt(run::SprtRun),
     Table(show::Table),
     Report(show::Report),

@@ -4,7 +4,7 @@ use super::serve::allowed_players;
 use crate::{bundled, input::BadInput, input::move_time, registry};
 use anyhow::Context as _;
 use clap::Args;
-use mavis_web::{Limits, Policy, Settings};
+use mavis_web::{Limits, Policy, WebSettings};
 
 /// Serves tools for language models over the Model Context Protocol on stdin and stdout.
 ///
@@ -26,7 +26,7 @@ impl Mcp {
         let allowed = allowed_players(&registry, &self.allow)?;
         let thinking = move_time(Some(self.max_seconds))?.filter(|time| !time.is_zero());
         let thinking = thinking.ok_or_else(|| BadInput::new("--max-seconds must be above 0"))?;
-        let settings = Settings {
+        let settings = WebSettings {
             registry,
             model: bundled::model,
             policy: Policy::new(allowed),

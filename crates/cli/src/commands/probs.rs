@@ -10,8 +10,8 @@ use indicatif::ProgressBar;
 use mavis_game::Rules;
 use mavis_net::Device;
 use mavis_probs::{
-    Algorithm, Axis, Meter, ProbsError, RunOptions, Settings, Stage, elo_curve, preset, read_metrics, train,
-    wire::Line,
+    Algorithm, Axis, Meter, ProbsError, ProbsSettings, RunOptions, Stage, elo_curve, preset, read_metrics,
+    train, wire::Line,
 };
 use serde_json::json;
 use std::{
@@ -145,7 +145,7 @@ impl ProbsTrain {
         ))
     }
 
-    fn settings(&self) -> Result<Settings, BadInput> {
+    fn settings(&self) -> Result<ProbsSettings, BadInput> {
         let rules: Rules = self.game.parse().or_bad_input()?;
         let mut settings = preset(&self.preset, rules).or_bad_input()?;
         if let Some(text) = &self.algorithm {

@@ -9,7 +9,7 @@ use crate::{
 use anyhow::Context as _;
 use clap::Args;
 use mavis_play::{PlayerSpec, Registry};
-use mavis_web::{Limits, Policy, Settings};
+use mavis_web::{Limits, Policy, WebSettings};
 use rand::{TryRngCore as _, rngs::OsRng};
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener},
@@ -76,7 +76,7 @@ impl Serve {
         let address = listener.local_addr()?;
         let mut hosts = vec!["localhost".to_owned()];
         hosts.extend(self.name);
-        let settings = Settings {
+        let settings = WebSettings {
             registry,
             model: bundled::model,
             policy: Policy::new(allowed),

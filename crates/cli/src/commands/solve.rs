@@ -60,9 +60,9 @@ impl Solve {
         // Early positions take seconds. The spinner shows at a terminal only.
         let spinner = ProgressBar::new_spinner().with_message("solving");
         spinner.enable_steady_tick(Duration::from_millis(100));
-        let verdict = Connect4Solver::default().evaluate(&position)?;
+        let ranking = Connect4Solver::default().evaluate(&position)?;
         spinner.finish_and_clear();
-        let moves: Vec<SolvedMove> = verdict
+        let moves: Vec<SolvedMove> = ranking
             .moves
             .iter()
             .map(|judged| SolvedMove {

@@ -19,7 +19,7 @@ use mavis_model::{
     mixture::{Mixture, MixtureSettings},
     train::{Event, Material, TrainSettings, train},
 };
-use run::Run;
+use run::RunArgs;
 use std::{path::Path, sync::Arc};
 
 /// Trains a network.
@@ -42,7 +42,7 @@ enum What {
 #[derive(Args)]
 struct TrainMav {
     #[command(flatten)]
-    run: Run,
+    run: RunArgs,
 }
 
 impl Train {

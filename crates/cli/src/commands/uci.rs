@@ -5,9 +5,9 @@ mod report;
 mod search;
 mod session;
 
-use crate::knobs::PlayerFlags;
+use crate::tunables::PlayerFlags;
 use clap::Args;
-use session::Session;
+use session::UciSession;
 use std::io::BufRead;
 
 /// Speaks UCI on stdin and stdout, so that a chess GUI or a tournament manager plays with any player.
@@ -22,7 +22,7 @@ pub(crate) struct Uci {
 
 impl Uci {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        let mut session = Session::start(self.player.spec()?, self.player.seed)?;
+        let mut session = UciSession::start(self.player.spec()?, self.player.seed)?;
         let mut line = Vec::new();
         let mut input = std::io::stdin().lock();
         loop {

@@ -1,6 +1,6 @@
 //! The shard in work: its table, and the journal that keeps it over a stop.
 
-use super::Judged;
+use super::AnnotatedChunk;
 use crate::job::{Job, JobError, JobEvent, Journal, Kept, Shard};
 use crate::table::TableWriter;
 use crate::wire::AnnotationRow;
@@ -25,7 +25,7 @@ impl Sheet {
 
     pub(super) fn take(
         &mut self,
-        chunk: Judged,
+        chunk: AnnotatedChunk,
         job: &mut Job,
         full_size: u64,
         watch: &mut impl FnMut(JobEvent<'_>),

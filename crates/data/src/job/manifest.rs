@@ -43,7 +43,7 @@ pub struct Shard {
     pub aside: Vec<SetAside>,
 }
 
-/// A position without a verdict.
+/// A position without a ranking.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetAside {

@@ -16,7 +16,7 @@ pub struct OracleName {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// What decides the verdict beside the position, such as `nodes=5000`.
+    /// What decides the ranking beside the position, such as `nodes=5000`.
     pub settings: String,
 }
 

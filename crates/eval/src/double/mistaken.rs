@@ -1,7 +1,7 @@
 //! Answers in good form and against the rules, as a model that has learned them almost gives.
 
 use super::{mix, unit};
-use crate::{BestAction, Evaluation, Evaluator, MoveValue, Replies, Reply, Request, Value, Verdict};
+use crate::{BestAction, EndOrMoves, Evaluation, Evaluator, MoveValue, Replies, Reply, Request, Value};
 use mavis_game::{Game, Move, Outcome};
 use std::sync::Arc;
 
@@ -37,10 +37,10 @@ impl<E> Mistaken<E> {
 impl Mistakes {
     fn spoil<G: Game>(self, request: &Request<G>, reply: Reply<G>) -> Reply<G> {
         let chance = |salt: u64| unit(mix(request.key(), self.seed.wrapping_mul(8).wrapping_add(salt)));
-        let Evaluation { mut state, verdict } = reply?;
-        let Verdict::Moves(mut moves) = verdict else { return Ok(Evaluation { state, verdict }) };
+        let Evaluation { mut state, content } = reply?;
+        let EndOrMoves::Moves(mut moves) = content else { return Ok(Evaluation { state, content }) };
         if chance(0) < self.false_end {
-            return Ok(Evaluation { state, verdict: Verdict::Ended(Outcome::Draw) });
+            return Ok(Evaluation { state, content: EndOrMoves::Ended(Outcome::Draw) });
         }
         if chance(1) < self.missing_move && moves.len() > 1 {
             moves.pop();
@@ -55,7 +55,7 @@ impl Mistakes {
         {
             state = parent.clone();
         }
-        Ok(Evaluation { state, verdict: Verdict::Moves(moves) })
+        Ok(Evaluation { state, content: EndOrMoves::Moves(moves) })
     }
 }
 

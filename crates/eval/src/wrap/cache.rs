@@ -1,6 +1,6 @@
 //! A bounded cache of answers.
 
-use crate::{BestAction, Evaluation, Evaluator, MoveValue, OneReply, Replies, Reply, Request, Verdict};
+use crate::{BestAction, EndOrMoves, Evaluation, Evaluator, MoveValue, OneReply, Replies, Reply, Request};
 use mavis_game::{Game, Position};
 use std::{
     collections::HashMap,
@@ -91,7 +91,7 @@ impl<G: Game> Store<G> {
 
     /// Keeps a list of moves.
     fn remember(&self, key: String, reply: &Reply<G>) {
-        let Ok(evaluation @ Evaluation { verdict: Verdict::Moves(_), .. }) = reply else { return };
+        let Ok(evaluation @ Evaluation { content: EndOrMoves::Moves(_), .. }) = reply else { return };
         let known = Arc::new(evaluation.clone());
         let mut halves = self.lock();
         if halves.young.len() >= self.half_capacity {

@@ -1,13 +1,13 @@
 //! Whether a trace is true: to the rules, to itself and, where given, to known evaluations.
 
 use super::{
-    Decision, Evaluation, Node, Shape, Trace,
+    Decision, Evaluation, Shape, Trace, TraceNode,
     writer::{write_decision, write_evaluation, write_expansion, write_preamble},
 };
 use crate::{
     answer::{AnswerSpans, Listing},
+    check::check_answer,
     hallucination::Hallucination,
-    referee::referee,
     request::{Request, Start},
     vocab::Token,
 };
@@ -47,7 +47,7 @@ impl Checker<'_> {
         Hallucination::new(self.tokens.len() + offset, kind, reason)
     }
 
-    fn check_node(&mut self, node: &Node, parent: Option<&Position>) -> Result<(), Hallucination> {
+    fn check_node(&mut self, node: &TraceNode, parent: Option<&Position>) -> Result<(), Hallucination> {
         let (origin, spans) = write_evaluation(&self.shape, node, parent, &self.path, &mut self.tokens);
         self.check_by_rules(node, parent, origin)?;
         self.check_by_reference(node, origin, spans)?;
@@ -65,7 +65,7 @@ impl Checker<'_> {
 
     fn check_by_rules(
         &self,
-        node: &Node,
+        node: &TraceNode,
         parent: Option<&Position>,
         origin: usize,
     ) -> Result<(), Hallucination> {
@@ -74,7 +74,7 @@ impl Checker<'_> {
             _ => Start::At(node.position.clone()),
         };
         let request = Request { commands: self.shape.commands(parent.is_none()), start };
-        match referee(&request, &node.answer(parent.is_none())).mistakes.into_iter().next() {
+        match check_answer(&request, &node.answer(parent.is_none())).mistakes.into_iter().next() {
             Some(mistake) => Err(Hallucination { at: origin + mistake.at, ..mistake }),
             None => Ok(()),
         }
@@ -82,7 +82,7 @@ impl Checker<'_> {
 
     fn check_by_reference(
         &self,
-        node: &Node,
+        node: &TraceNode,
         origin: usize,
         spans: AnswerSpans,
     ) -> Result<(), Hallucination> {
@@ -110,7 +110,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn check_expansion(&self, node: &Node) -> Result<(), Hallucination> {
+    fn check_expansion(&self, node: &TraceNode) -> Result<(), Hallucination> {
         let (listed, breadth) = match &node.listing {
             Listing::Moves(listed) if self.path.len() < usize::from(self.shape.depth) => {
                 (&listed[..], usize::from(self.shape.breadth))
@@ -124,7 +124,7 @@ impl Checker<'_> {
         }
     }
 
-    fn check_decision(&self, node: &Node) -> Result<(), Hallucination> {
+    fn check_decision(&self, node: &TraceNode) -> Result<(), Hallucination> {
         let due = node.due_decision(node.position.side_to_move());
         let Some(due) = due else {
             return Err(self.mistake(0, Mistake::WrongDecision, "the best action is not listed"));

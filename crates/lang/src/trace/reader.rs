@@ -8,7 +8,7 @@
     clippy::arithmetic_side_effects
 )]
 
-use super::{Decision, MAX_DEPTH, Node, Shape, Trace};
+use super::{Decision, MAX_DEPTH, Shape, Trace, TraceNode};
 use crate::{
     command::{Commands, Given, Top},
     hallucination::Hallucination,
@@ -94,7 +94,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn read_node(&mut self, parent: Option<&Position>) -> Result<Node, Hallucination> {
+    fn read_node(&mut self, parent: Option<&Position>) -> Result<TraceNode, Hallucination> {
         self.read_path(vocab::EVALUATE)?;
         self.cursor.take(vocab::NODE_END)?;
         let commands = self.shape.commands(parent.is_none());
@@ -106,7 +106,7 @@ impl Reader<'_> {
         let answer = read_answer(&commands, &mut self.cursor)?;
         let at = self.cursor.at();
         let missing = || Hallucination::new(at, Mistake::Malformed, "the evaluation is not complete");
-        let mut node = Node {
+        let mut node = TraceNode {
             position: given.or(answer.tracked).ok_or_else(missing)?,
             listing: answer.listing.ok_or_else(missing)?,
             best: answer.best,

@@ -1,6 +1,6 @@
 //! Trees of evaluated positions, grown level by level, and the traces of the shapes they hold.
 
-use super::{Decision, Node, Shape, Trace};
+use super::{Decision, Shape, Trace, TraceNode};
 use crate::{answer::Listing, state::without_history};
 use mavis_game::{Game, Move, Position};
 use mavis_value::Bucket;
@@ -123,9 +123,9 @@ impl SearchTree {
         Some(Trace { shape, played: root.decision.selected, root })
     }
 
-    fn node(&self, shape: &Shape, idx: usize, depth: u16, rng: &mut impl Rng) -> Option<Node> {
+    fn node(&self, shape: &Shape, idx: usize, depth: u16, rng: &mut impl Rng) -> Option<TraceNode> {
         let TreeNode { position, evaluation, children, .. } = self.nodes.get(idx)?;
-        let mut node = Node {
+        let mut node = TraceNode {
             position: position.clone(),
             listing: Listing::Moves(Vec::new()),
             best: None,

@@ -1,6 +1,6 @@
 //! From a trace to tokens.
 
-use super::{Decision, Node, Shape, Trace};
+use super::{Decision, Shape, Trace, TraceNode};
 use crate::{
     answer::AnswerSpans,
     command::write_number,
@@ -48,7 +48,7 @@ pub(super) fn trace_frame(shape: &Shape) -> usize {
 }
 
 /// Tokens of a node so deep in the tree without those of its children.
-pub(super) fn own_tokens(shape: &Shape, node: &Node, depth: usize) -> usize {
+pub(super) fn own_tokens(shape: &Shape, node: &TraceNode, depth: usize) -> usize {
     let mut tokens = Vec::new();
     let mut path = vec![Move(0); depth];
     let parent = (depth > 0).then_some(&node.position);
@@ -71,7 +71,7 @@ pub(super) fn write_preamble(shape: &Shape, tokens: &mut Vec<Token>) {
 
 fn write_node(
     shape: &Shape,
-    node: &Node,
+    node: &TraceNode,
     parent: Option<&Position>,
     path: &mut Vec<Move>,
     tokens: &mut Vec<Token>,
@@ -89,7 +89,7 @@ fn write_node(
 /// Appends path, header, inputs and answer; returns where the answer begins and its parts within it.
 pub(super) fn write_evaluation(
     shape: &Shape,
-    node: &Node,
+    node: &TraceNode,
     parent: Option<&Position>,
     path: &[Move],
     tokens: &mut Vec<Token>,
@@ -106,7 +106,12 @@ pub(super) fn write_evaluation(
 }
 
 /// Appends the children's paths, if there are children.
-pub(super) fn write_expansion(shape: &Shape, node: &Node, path: &mut Vec<Move>, tokens: &mut Vec<Token>) {
+pub(super) fn write_expansion(
+    shape: &Shape,
+    node: &TraceNode,
+    path: &mut Vec<Move>,
+    tokens: &mut Vec<Token>,
+) {
     if node.children.is_empty() {
         return;
     }

@@ -1,7 +1,7 @@
 //! Table 3 of paper 001: what a model's answers are worth against the rules.
 
 use super::{Bands, Metric};
-use mavis_lang::{Commands, Legality, Top, Verdict};
+use mavis_lang::{AnswerCheck, Commands, Legality, Top};
 
 /// One position against the rules; `None` where a part was not asked for.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -21,23 +21,23 @@ pub struct LegalitySample {
 }
 
 impl LegalitySample {
-    /// Adds what the referee says of the answer to one request about the position; `None` for an answer that does not parse,
+    /// Adds the check of the answer to one request about the position; `None` for an answer that does not parse,
     /// which is wrong in all it was asked for.
-    pub fn add(&mut self, commands: &Commands, verdict: Option<&Verdict>) {
+    pub fn add(&mut self, commands: &Commands, check: Option<&AnswerCheck>) {
         let part = |asked: bool, right: Option<bool>| asked.then_some(right.unwrap_or(false));
         if commands.is_tracking() {
-            self.tracked_right = part(true, verdict.and_then(|verdict| verdict.tracked_right));
+            self.tracked_right = part(true, check.and_then(|check| check.tracked_right));
         }
         if commands.top == Some(Top::All) {
-            let list = verdict.and_then(|verdict| verdict.legality.as_ref());
+            let list = check.and_then(|check| check.legality.as_ref());
             self.list = Some(list.map_or([0.0; 3], |list| [list.precision(), list.recall(), list.f1()]));
             self.whole = part(true, list.map(Legality::is_whole));
         }
         if commands.best {
-            self.best_legal = part(true, verdict.and_then(|verdict| verdict.best_legal));
+            self.best_legal = part(true, check.and_then(|check| check.best_legal));
         }
         if commands.next.is_some() {
-            self.next_right = part(true, verdict.and_then(|verdict| verdict.next_right));
+            self.next_right = part(true, check.and_then(|check| check.next_right));
         }
     }
 }

@@ -62,7 +62,7 @@ pub fn json(standings: &Standings) -> StandingsJson {
             .collect(),
         notes: standings.notes(),
         sprt: standings.test.as_ref().map(|test| SprtJson {
-            verdict: test.state.verdict.to_string(),
+            verdict: test.state.decision.to_string(),
             llr: test.state.llr,
             lower: test.state.lower,
             upper: test.state.upper,

@@ -95,7 +95,7 @@ fn remarks(standings: &Standings) -> String {
 pub fn test_line(state: &Sprt, pairs: &Pentanomial) -> String {
     format!(
         "SPRT: {} after {} pairs {:?}, LLR {:.2} in ({:.2}, {:.2}), Elo {:+.1} ±{:.1}, normalized {:+.1} ±{:.1}",
-        state.verdict,
+        state.decision,
         pairs.n_pairs(),
         pairs.0,
         state.llr,

@@ -4,7 +4,7 @@ use super::worker::Pool;
 use super::{Event, RunError, RunOptions, Stop};
 use crate::pairing::{GamePlan, PairPlan, Schedule};
 use crate::results::{GameResult, Results};
-use crate::sprt::{Pentanomial, Sprt, SprtConfig, Verdict as SprtVerdict, sprt};
+use crate::sprt::{Pentanomial, Sprt, SprtConfig, SprtDecision, sprt};
 use crate::wire::{LeagueConfig, LeagueStore, StoredGame, results_of};
 use mavis_game::FromRules;
 use std::collections::{BTreeMap, VecDeque};
@@ -20,7 +20,7 @@ pub(super) struct Running {
     test: Option<Test>,
 }
 
-/// The sequential test on the pairs before the first one that is not complete, so that the verdict does not depend on
+/// The sequential test on the pairs before the first one that is not complete, so that the decision does not depend on
 /// how many games ran at once.
 struct Test {
     config: SprtConfig,
@@ -95,12 +95,12 @@ impl Running {
     fn test(&mut self) -> Result<Option<Sprt>, RunError> {
         let Some(test) = &mut self.test else { return Ok(None) };
         let points = |game: u64| self.done.get(&game).and_then(|result| result.points_of(0));
-        // Stop counting at the verdict: pairs that were in flight beyond it do not reopen the test.
+        // Stop counting at the decision: pairs that were in flight beyond it do not reopen the test.
         loop {
             let state = sprt(&test.pairs, &test.config)?;
             let pair = test.next_pair;
             match (points(2 * pair), points(2 * pair + 1)) {
-                (Some(a), Some(b)) if state.verdict == SprtVerdict::Continue => {
+                (Some(a), Some(b)) if state.decision == SprtDecision::Continue => {
                     test.pairs.add(a + b);
                     test.next_pair += 1;
                 }
@@ -110,7 +110,7 @@ impl Running {
     }
 
     pub(super) fn decided(&mut self) -> Result<Option<Stop>, RunError> {
-        if let Some(state) = self.test()?.filter(|state| state.verdict != SprtVerdict::Continue) {
+        if let Some(state) = self.test()?.filter(|state| state.decision != SprtDecision::Continue) {
             return Ok(Some(Stop::Decided(state)));
         }
         Ok((self.done.len() as u64 >= self.schedule.n_games()).then_some(Stop::Complete))
@@ -150,7 +150,7 @@ impl Running {
                 && let Some(state) = self.test()?
             {
                 sink(Event::Tested(state));
-                if state.verdict != SprtVerdict::Continue {
+                if state.decision != SprtDecision::Continue {
                     pool.stop_all();
                     return Ok(Stop::Decided(state));
                 }

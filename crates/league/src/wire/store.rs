@@ -24,7 +24,7 @@ pub struct LeagueStore {
     pub finished: Vec<StoredGame>,
     /// Bytes of a line that a kill had cut short, dropped when the log was opened.
     pub dropped: usize,
-    first_session: Option<Session>,
+    first_session: Option<LeagueSession>,
 }
 
 /// The file that makes a folder a league.
@@ -32,7 +32,7 @@ const CONFIG: &str = "config.toml";
 
 /// One run of a league.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Session {
+pub struct LeagueSession {
     /// Version of Mavis.
     pub mavis: String,
     /// Seconds since 1970.
@@ -129,7 +129,7 @@ impl LeagueStore {
         }
         let sessions_path = folder.join("sessions.jsonl");
         let mut sessions = append_to(&sessions_path)?;
-        let (list, good, total): (Vec<Session>, _, _) = read_lines(&sessions_path, &mut sessions)?;
+        let (list, good, total): (Vec<LeagueSession>, _, _) = read_lines(&sessions_path, &mut sessions)?;
         if good < total {
             sessions.set_len(good as u64).map_err(io_error(&sessions_path))?;
         }
@@ -149,7 +149,7 @@ impl LeagueStore {
     ///
     /// # Errors
     /// When a player calls itself otherwise than in the league's first run, or the line cannot be written.
-    pub fn begin_session(&mut self, session: &Session) -> Result<(), StoreError> {
+    pub fn begin_session(&mut self, session: &LeagueSession) -> Result<(), StoreError> {
         if let Some(first) = &self.first_session {
             for (player, now) in &session.players {
                 if let Some(before) = first.players.get(player).filter(|before| *before != now) {
@@ -284,7 +284,7 @@ impl Numbered for StoredGame {
     }
 }
 
-impl Numbered for Session {
+impl Numbered for LeagueSession {
     fn number(&self) -> Option<u64> {
         None
     }

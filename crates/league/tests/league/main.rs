@@ -9,7 +9,7 @@ mod players;
 mod settings;
 
 use mavis_league::wire::{LeagueConfig, LeagueStore, StoredGame, results_of};
-use mavis_league::{Event, RunError, RunOptions, Stop, Summary, Verdict, rate, run};
+use mavis_league::{Event, RunError, RunOptions, SprtDecision, Stop, Summary, rate, run};
 use players::registry;
 use std::path::Path;
 use std::time::Duration;
@@ -72,7 +72,7 @@ fn a_sequential_test_stops_by_itself_and_stays_decided() {
     ";
     let summary = run_in(folder.path(), &config(text), &options()).expect("runs");
     let Stop::Decided(state) = summary.stop else { panic!("{summary:?}") };
-    assert_eq!(state.verdict, Verdict::AcceptElo1);
+    assert_eq!(state.decision, SprtDecision::AcceptElo1);
     assert!(summary.finished < 200, "{summary:?}");
     let again = run_in(folder.path(), &config(text), &options()).expect("runs");
     assert_eq!((again.played, again.stop), (0, Stop::Decided(state)));

@@ -1,4 +1,4 @@
-//! Fan-out through sessions: what stands before the list is read or written once and kept; all listed moves follow it as branches
+//! Fan-out through KV caches: what stands before the list is read or written once and kept; all listed moves follow it as branches
 //! that do not see each other. After a previous state and a move the tracked state stands between the two: a draft of it is checked in
 //! the pass that reads the prompt, so a node of a search takes two passes, as a position does.
 
@@ -17,7 +17,7 @@ use mavis_lang::{
     moves, parse_answer,
     vocab::{self, VALUES},
 };
-use mavis_net::{Batch, SessionId, Want};
+use mavis_net::{Batch, KvCacheId, Want};
 use mavis_value::{Mistake, N_BUCKETS};
 
 /// What the second pass may answer: an outcome or a value. Both have low ids, so the rest of the head need not be computed.
@@ -74,12 +74,12 @@ impl MavDecoder {
         if requests.iter().any(|request| request.commands.top.is_none()) {
             return Err(ModelError::NoList);
         }
-        self.with_sessions(requests.len(), |decoder, sessions| {
+        self.with_caches(requests.len(), |decoder, caches| {
             let settings = GreedySettings { drafting: Drafting::Copy, ..GreedySettings::default() };
             let mut streams: Vec<Stream<'_>> = requests
                 .iter()
-                .zip(sessions)
-                .map(|(request, &session)| Stream::new(request, session, &settings, Goal::List))
+                .zip(caches)
+                .map(|(request, &cache)| Stream::new(request, cache, &settings, Goal::List))
                 .collect();
             decoder.run(&mut streams)?;
             let mut answers: Vec<FanOutAnswer> = streams.iter().map(FanOutAnswer::of).collect();
@@ -137,7 +137,7 @@ impl MavDecoder {
         answers: &mut [FanOutAnswer],
     ) -> Result<(), ModelError> {
         let mut batch = Batch::default();
-        let mut sessions: Vec<SessionId> = Vec::with_capacity(streams.len());
+        let mut caches: Vec<KvCacheId> = Vec::with_capacity(streams.len());
         let mut lists: Vec<(&mut FanOutAnswer, Vec<Move>)> = Vec::with_capacity(streams.len());
         for (stream, answer) in streams.iter().zip(answers) {
             if matches!(answer.tracked, Some(Err(_))) {
@@ -150,14 +150,14 @@ impl MavDecoder {
             for token in move_tokens(request, &moves).chain(over) {
                 batch.push_branch(&[token], cached, cached, cached);
             }
-            sessions.push(stream.session);
+            caches.push(stream.cache);
             lists.push((answer, moves));
         }
-        if sessions.is_empty() {
+        if caches.is_empty() {
             return Ok(());
         }
         let rows: Vec<u32> = (0..batch.len() as u32).collect();
-        let logits = self.decoder.extend(&sessions, &batch, &Want { rows, columns: Some(0..SHORT_HEAD) })?;
+        let logits = self.decoder.extend(&caches, &batch, &Want { rows, columns: Some(0..SHORT_HEAD) })?;
         let mut row = 0;
         for (answer, moves) in lists {
             answer.n_passes += 1;

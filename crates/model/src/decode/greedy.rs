@@ -7,7 +7,7 @@ use mavis_lang::{
     Answer, AnswerProgress, Hallucination, Request, Start, Step, Token, parse_answer, vocab::VALUES,
     vocabulary,
 };
-use mavis_net::{Batch, SessionId, Want};
+use mavis_net::{Batch, KvCacheId, Want};
 use mavis_value::{Distribution, N_BUCKETS};
 
 /// Passes that check what is left of a draft after it was wrong once; then the state is written token by token.
@@ -66,11 +66,11 @@ impl MavDecoder {
         requests: &[Request],
         settings: &GreedySettings,
     ) -> Result<Vec<Decoded>, ModelError> {
-        self.with_sessions(requests.len(), |decoder, sessions| {
+        self.with_caches(requests.len(), |decoder, caches| {
             let mut streams: Vec<Stream<'_>> = requests
                 .iter()
-                .zip(sessions)
-                .map(|(request, &session)| Stream::new(request, session, settings, Goal::Answer))
+                .zip(caches)
+                .map(|(request, &cache)| Stream::new(request, cache, settings, Goal::Answer))
                 .collect();
             decoder.run(&mut streams)?;
             Ok(streams.into_iter().map(|stream| stream.decoded).collect())
@@ -90,10 +90,10 @@ impl MavDecoder {
     fn advance(&mut self, streams: &mut [Stream<'_>], is_first: bool) -> Result<bool, ModelError> {
         let mut batch = Batch::default();
         let mut rows = Vec::new();
-        let mut sessions = Vec::new();
+        let mut caches = Vec::new();
         let mut open: Vec<&mut Stream<'_>> = streams.iter_mut().filter(|stream| stream.is_open()).collect();
         for stream in &mut open {
-            let session_len = stream.cached;
+            let cache_len = stream.cached;
             stream.draft_forced();
             if is_first {
                 self.push_prompt(&mut batch, &stream.prompt);
@@ -107,16 +107,16 @@ impl MavDecoder {
             } else {
                 let tokens: Vec<Token> =
                     std::iter::once(stream.last).chain(stream.draft.iter().copied()).collect();
-                push_following(&mut batch, &tokens, session_len);
+                push_following(&mut batch, &tokens, cache_len);
             }
             let end = batch.len() as u32;
             rows.extend(end - 1 - stream.draft.len() as u32..end);
-            sessions.push(stream.session);
+            caches.push(stream.cache);
         }
         if open.is_empty() {
             return Ok(false);
         }
-        let logits = self.decoder.extend(&sessions, &batch, &Want::rows(rows))?;
+        let logits = self.decoder.extend(&caches, &batch, &Want::rows(rows))?;
         let mut row = 0;
         for stream in open {
             let n_rows = stream.draft.len() + 1;
@@ -124,7 +124,7 @@ impl MavDecoder {
             let accepted = stream.take((row..row + n_rows).map(|row| logits.row(row)));
             row += n_rows;
             stream.cached += n_pending + accepted;
-            self.decoder.truncate(stream.session, stream.cached)?;
+            self.decoder.truncate(stream.cache, stream.cached)?;
         }
         Ok(true)
     }
@@ -141,7 +141,7 @@ pub(super) enum Goal {
 
 /// One request under way.
 pub(super) struct Stream<'a> {
-    pub(super) session: SessionId,
+    pub(super) cache: KvCacheId,
     pub(super) request: &'a Request,
     prompt: Prompt,
     progress: AnswerProgress,
@@ -150,7 +150,7 @@ pub(super) struct Stream<'a> {
     pub(super) decoded: Decoded,
     /// Logits of the first listed move, once a stream that goes no further has come there.
     pub(super) first_move: Option<Vec<f32>>,
-    /// Tokens in the session.
+    /// Tokens in the cache.
     pub(super) cached: usize,
     /// The token written last, which the network has not read yet.
     last: Token,
@@ -160,12 +160,7 @@ pub(super) struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    pub(super) fn new(
-        request: &'a Request,
-        session: SessionId,
-        settings: &GreedySettings,
-        goal: Goal,
-    ) -> Self {
+    pub(super) fn new(request: &'a Request, cache: KvCacheId, settings: &GreedySettings, goal: Goal) -> Self {
         let prompt = Prompt::new(request);
         let mut progress = AnswerProgress::new(&request.commands);
         for &token in prompt.opening() {
@@ -173,7 +168,7 @@ impl<'a> Stream<'a> {
         }
         let decoded = Decoded { tokens: prompt.opening().to_vec(), values: Vec::new(), n_passes: 0 };
         let mut stream = Self {
-            session,
+            cache,
             request,
             prompt,
             progress,

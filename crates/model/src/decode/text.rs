@@ -3,7 +3,7 @@
 use super::{MavDecoder, push_following};
 use crate::ModelError;
 use mavis_lang::{AnswerProgress, Step, Token, parse_request, vocabulary};
-use mavis_net::{Batch, SessionId, Want};
+use mavis_net::{Batch, KvCacheId, Want};
 
 /// How a text is continued.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,11 +50,11 @@ impl MavDecoder {
         if settings.max_tokens == 0 {
             return Ok(());
         }
-        self.with_sessions(indices.len(), |decoder, sessions| {
+        self.with_caches(indices.len(), |decoder, caches| {
             let mut texts: Vec<Text> = indices
                 .iter()
-                .zip(sessions)
-                .map(|(&index, &session)| Text::new(index, session, &prompts[index], settings.seed))
+                .zip(caches)
+                .map(|(&index, &cache)| Text::new(index, cache, &prompts[index], settings.seed))
                 .collect();
             let mut batch = Batch::default();
             for text in &texts {
@@ -62,8 +62,8 @@ impl MavDecoder {
                 batch.push_prompted(&ids, if decoder.full_input { text.input_len } else { 0 });
             }
             while !texts.is_empty() {
-                let sessions: Vec<SessionId> = texts.iter().map(|text| text.session).collect();
-                let logits = decoder.decoder.extend(&sessions, &batch, &Want::last(&batch))?;
+                let caches: Vec<KvCacheId> = texts.iter().map(|text| text.cache).collect();
+                let logits = decoder.decoder.extend(&caches, &batch, &Want::last(&batch))?;
                 for (row, text) in texts.iter_mut().enumerate() {
                     text.step(logits.row(row), settings, written);
                 }
@@ -82,11 +82,11 @@ impl MavDecoder {
 /// One prompt under way.
 struct Text {
     index: usize,
-    session: SessionId,
+    cache: KvCacheId,
     input_len: usize,
     /// Follows the answer where the prompt begins with a request.
     progress: Option<AnswerProgress>,
-    /// Tokens in the session.
+    /// Tokens in the cache.
     len: usize,
     n_written: usize,
     last: Token,
@@ -95,7 +95,7 @@ struct Text {
 }
 
 impl Text {
-    fn new(index: usize, session: SessionId, prompt: &[Token], seed: u64) -> Self {
+    fn new(index: usize, cache: KvCacheId, prompt: &[Token], seed: u64) -> Self {
         let request = parse_request(prompt).ok();
         let input_len = request.as_ref().map_or(0, |(_, len)| *len);
         let progress = request.map(|(request, len)| {
@@ -107,7 +107,7 @@ impl Text {
         });
         Self {
             index,
-            session,
+            cache,
             input_len,
             progress,
             len: prompt.len(),

@@ -18,7 +18,7 @@ use mavis_lang::{
     trace::{Due, Shape, TraceProgress},
     vocab,
 };
-use mavis_net::{Batch, BatchToken, Logits, SessionId, Want};
+use mavis_net::{Batch, BatchToken, KvCacheId, Logits, Want};
 
 /// Tokens of a draft at most; a pass of more takes memory without need.
 const MOST_DRAFTED: usize = 768;
@@ -34,7 +34,7 @@ const PASS_ON_GPU: f32 = 1_000.0;
 
 /// How a trace is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TraceSettings {
+pub struct TraceDecodeSettings {
     /// Tokens of the trace at most, its prompt included; a longer one is cut.
     pub max_tokens: usize,
     /// Whether drafts are checked. The text is the same without them.
@@ -43,10 +43,10 @@ pub struct TraceSettings {
 
 /// A trace that is being written.
 pub struct TraceStream {
-    session: SessionId,
+    cache: KvCacheId,
     progress: TraceProgress,
-    settings: TraceSettings,
-    /// Tokens in the session.
+    settings: TraceDecodeSettings,
+    /// Tokens in the cache.
     cached: usize,
     hints: Hints,
     /// What the next pass checks: tokens that may follow, then moves that each may.
@@ -89,11 +89,11 @@ impl MavDecoder {
         &mut self,
         shape: Shape,
         position: &Position,
-        settings: TraceSettings,
+        settings: TraceDecodeSettings,
     ) -> Result<TraceStream, ModelError> {
         let on_processor = self.decoder.room().tokens == usize::MAX;
         Ok(TraceStream {
-            session: self.decoder.open()?,
+            cache: self.decoder.open()?,
             progress: TraceProgress::new(shape, position),
             settings,
             cached: 0,
@@ -109,7 +109,7 @@ impl MavDecoder {
 
     /// Ends a trace, finished or not.
     pub fn close_trace(&mut self, stream: &TraceStream) {
-        self.decoder.close(stream.session);
+        self.decoder.close(stream.cache);
     }
 
     /// One pass over all traces that are not finished; each is longer by at least one token.
@@ -119,7 +119,7 @@ impl MavDecoder {
     pub fn advance_traces(&mut self, streams: &mut [&mut TraceStream]) -> Result<(), ModelError> {
         let mut batch = Batch::default();
         let mut rows = Vec::new();
-        let mut sessions = Vec::new();
+        let mut caches = Vec::new();
         let mut open: Vec<&mut TraceStream> =
             streams.iter_mut().map(|stream| &mut **stream).filter(|stream| stream.is_open()).collect();
         for stream in &mut open {
@@ -127,12 +127,12 @@ impl MavDecoder {
             stream.push(&mut batch, self.full_input);
             let end = batch.len() as u32;
             rows.extend(end - stream.n_rows() as u32..end);
-            sessions.push(stream.session);
+            caches.push(stream.cache);
         }
         if open.is_empty() {
             return Ok(());
         }
-        let logits = self.decoder.extend(&sessions, &batch, &Want::rows(rows))?;
+        let logits = self.decoder.extend(&caches, &batch, &Want::rows(rows))?;
         let mut row = 0;
         for stream in open {
             let n_rows = stream.n_rows();
@@ -140,7 +140,7 @@ impl MavDecoder {
             let n_accepted = stream.take(&logits, row);
             row += n_rows;
             stream.cached += n_pending + n_accepted;
-            self.decoder.truncate(stream.session, stream.cached)?;
+            self.decoder.truncate(stream.cache, stream.cached)?;
         }
         Ok(())
     }
@@ -153,7 +153,7 @@ impl MavDecoder {
         &mut self,
         shape: Shape,
         position: &Position,
-        settings: TraceSettings,
+        settings: TraceDecodeSettings,
     ) -> Result<TraceStream, ModelError> {
         let mut stream = self.open_trace(shape, position, settings)?;
         let mut written = Ok(());

@@ -2,14 +2,14 @@
 
 use super::{
     Choice, Reply,
-    queue::{Answer, Slot, wake},
+    queue::{JobOutput, Slot, wake},
 };
 use crate::{
     ModelError,
     decode::MavDecoder,
     fan_out::{self, Asked},
 };
-use mavis_eval::{EvalError, Evaluation, MoveValue, Request, Verdict, WorldModel};
+use mavis_eval::{EndOrMoves, EvalError, Evaluation, MoveValue, Request, WorldModel};
 use mavis_game::{Game, Move, Position};
 use mavis_lang::{Commands, Hallucination, Request as Text, moves};
 use mavis_value::{Distribution, Mistake};
@@ -70,7 +70,7 @@ impl Prepared {
             )));
         };
         if let Some(outcome) = state.outcome() {
-            return Self::Answered(Ok(Evaluation { state, verdict: Verdict::Ended(outcome) }));
+            return Self::Answered(Ok(Evaluation { state, content: EndOrMoves::Ended(outcome) }));
         }
         let moves: Vec<Move> = state.legal_moves().into_iter().collect();
         let question = Question::Values(Asked::new(&state, &moves));
@@ -79,14 +79,14 @@ impl Prepared {
 }
 
 impl Reader {
-    pub(super) fn read(self, answer: Answer) -> Reply {
+    pub(super) fn read(self, answer: JobOutput) -> Reply {
         match (answer, self.known) {
-            (Answer::Reply(reply), _) => reply,
-            (Answer::Logits(logits), Some((state, moves))) => {
-                let verdict = listed(moves.into_iter().zip(logits.distributions()));
-                Ok(Evaluation { state, verdict })
+            (JobOutput::Reply(reply), _) => reply,
+            (JobOutput::Logits(logits), Some((state, moves))) => {
+                let content = listed(moves.into_iter().zip(logits.distributions()));
+                Ok(Evaluation { state, content })
             }
-            (Answer::Logits(_) | Answer::Best(_), _) => {
+            (JobOutput::Logits(_) | JobOutput::Best(_), _) => {
                 Err(EvalError::Failed("an answer to another question".to_owned()))
             }
         }
@@ -107,7 +107,7 @@ impl Answerer {
                 Question::Values(question) => asked.push((question, slot)),
                 Question::State(request) => states.push((request, slot)),
                 Question::Best { state, listed } => {
-                    wakers.push(slot.fill(Answer::Best(self.best(&state, &listed))));
+                    wakers.push(slot.fill(JobOutput::Best(self.best(&state, &listed))));
                 }
             }
         }
@@ -116,13 +116,13 @@ impl Answerer {
             let full_input = self.decoder.full_input();
             let answers = fan_out::value_logits(self.decoder.network(), full_input, &questions);
             let slots = asked.into_iter().map(|(_, slot)| slot);
-            wakers.extend(fill(slots, answers.map(|all| all.into_iter().map(Answer::Logits))));
+            wakers.extend(fill(slots, answers.map(|all| all.into_iter().map(JobOutput::Logits))));
         }
         if !states.is_empty() {
             let requests: Vec<&Request> = states.iter().map(|(request, _)| request).collect();
             let answers = self.by_model(&requests);
             let slots = states.into_iter().map(|(_, slot)| slot);
-            wakers.extend(fill(slots, answers.map(|all| all.into_iter().map(Answer::Reply))));
+            wakers.extend(fill(slots, answers.map(|all| all.into_iter().map(JobOutput::Reply))));
         }
         wake(wakers.into_iter().flatten());
     }
@@ -150,11 +150,11 @@ impl Answerer {
                 (None, Request::State(state)) => state.clone(),
                 (None, Request::Child { .. }) => return Err(no_answer()),
             };
-            let verdict = match answer.outcome {
-                Some(outcome) => Verdict::Ended(outcome),
+            let content = match answer.outcome {
+                Some(outcome) => EndOrMoves::Ended(outcome),
                 None => listed(answer.fan.values.into_iter()),
             };
-            Ok(Evaluation { state, verdict })
+            Ok(Evaluation { state, content })
         });
         Ok(replies.collect())
     }
@@ -175,13 +175,13 @@ fn question(request: &Request) -> Option<Text> {
 /// Fills slots with answers, or all with the failure; returns whom to wake.
 fn fill(
     slots: impl Iterator<Item = Slot>,
-    answers: Result<impl Iterator<Item = Answer>, ModelError>,
+    answers: Result<impl Iterator<Item = JobOutput>, ModelError>,
 ) -> Vec<Option<std::task::Waker>> {
     match answers {
         // A slot without an answer is dropped here, which fails its request.
         Ok(answers) => slots.zip(answers).map(|(slot, answer)| slot.fill(answer)).collect(),
         Err(error) => {
-            let failed = || Answer::Reply(Err(EvalError::Failed(error.to_string())));
+            let failed = || JobOutput::Reply(Err(EvalError::Failed(error.to_string())));
             slots.map(|slot| slot.fill(failed())).collect()
         }
     }
@@ -194,6 +194,6 @@ pub fn eval_error(hallucination: Hallucination) -> EvalError {
     EvalError::hallucination(kind, format!("{reason} (token {at})"))
 }
 
-fn listed(moves: impl Iterator<Item = (Move, Distribution)>) -> Verdict {
-    Verdict::Moves(moves.map(|(mv, values)| MoveValue { mv, value: values.into() }).collect())
+fn listed(moves: impl Iterator<Item = (Move, Distribution)>) -> EndOrMoves {
+    EndOrMoves::Moves(moves.map(|(mv, values)| MoveValue { mv, value: values.into() }).collect())
 }

@@ -87,7 +87,7 @@ impl<J> Queue<J> {
 
 /// What a thread of the model hands back.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(super) enum JobOutput {
     /// An answer that is finished.
     Reply(Reply),
     /// Logits that the waiting search reads, on its own thread.
@@ -106,7 +106,7 @@ enum Place {
     Open,
     /// Somebody waits for it.
     Awaited(Waker),
-    Filled(Answer),
+    Filled(JobOutput),
     /// Taken, or not wanted any more.
     Done,
 }
@@ -154,11 +154,11 @@ impl Slot {
     }
 
     /// Puts the answer in place; returns whom to wake, so that one who waits for many is woken when all are there.
-    pub(super) fn fill(mut self, answer: Answer) -> Option<Waker> {
+    pub(super) fn fill(mut self, answer: JobOutput) -> Option<Waker> {
         self.put(answer)
     }
 
-    fn put(&mut self, answer: Answer) -> Option<Waker> {
+    fn put(&mut self, answer: JobOutput) -> Option<Waker> {
         self.is_filled = true;
         let place = &mut self.group.lock()[self.at];
         match std::mem::replace(place, Place::Done) {
@@ -175,7 +175,7 @@ impl Drop for Slot {
     fn drop(&mut self) {
         if !self.is_filled {
             let gone = EvalError::Failed("the model's thread has stopped".to_owned());
-            if let Some(waker) = self.put(Answer::Reply(Err(gone))) {
+            if let Some(waker) = self.put(JobOutput::Reply(Err(gone))) {
                 waker.wake();
             }
         }
@@ -189,9 +189,9 @@ impl Drop for Awaited {
 }
 
 impl Future for Awaited {
-    type Output = Answer;
+    type Output = JobOutput;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<JobOutput> {
         let place = &mut self.group.lock()[self.at];
         match std::mem::replace(place, Place::Done) {
             Place::Filled(answer) => Poll::Ready(answer),
@@ -244,11 +244,11 @@ mod tests {
         let (slot, awaited) = both.remove(0);
         drop(slot);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        assert!(matches!(runtime.block_on(awaited), Answer::Reply(Err(EvalError::Failed(_)))));
+        assert!(matches!(runtime.block_on(awaited), JobOutput::Reply(Err(EvalError::Failed(_)))));
         let (slot, awaited) = both.remove(0);
         assert!(slot.is_wanted());
         drop(awaited);
         assert!(!slot.is_wanted());
-        assert!(slot.fill(Answer::Best(Ok(None))).is_none());
+        assert!(slot.fill(JobOutput::Best(Ok(None))).is_none());
     }
 }

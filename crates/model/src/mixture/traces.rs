@@ -3,7 +3,7 @@
 use super::{BatchSettings, writer::TARGETS_PER_TOKEN};
 use crate::{
     deck::Deck,
-    pack::{Packed, Packer},
+    pack::{PackedBatch, Packer},
 };
 use mavis_data::TraceTable;
 use serde::{Deserialize, Serialize};
@@ -56,7 +56,7 @@ impl Traces {
     }
 
     /// Appends the traces of a batch, those that fit.
-    pub(super) fn push(&self, number: u64, packer: &Packer, batch: &BatchSettings, packed: &mut Packed) {
+    pub(super) fn push(&self, number: u64, packer: &Packer, batch: &BatchSettings, packed: &mut PackedBatch) {
         for (set, record) in self.deck.batch(number) {
             let Some(trace) = self.sets[set].get(record) else { continue };
             let len = trace.tokens.len();

@@ -1,7 +1,7 @@
 //! From an annotated position to an example in a batch: what kind it is, what it asks, how it is laid out.
 
 use super::{BatchSettings, ExampleSettings};
-use crate::pack::{Packed, Packer};
+use crate::pack::{PackedBatch, Packer};
 use mavis_data::AnnotatedPosition;
 use mavis_game::{Game, Move, Position};
 use mavis_lang::{Annotation, Commands, Example, ExampleBuilder, Top, Variety};
@@ -88,7 +88,7 @@ impl<'a> Writer<'a> {
     /// Appends an example about a position, if it fits.
     pub(super) fn push(
         &mut self,
-        packed: &mut Packed,
+        packed: &mut PackedBatch,
         annotated: AnnotatedPosition,
         limits: &BatchSettings,
         rng: &mut impl Rng,

@@ -1,6 +1,6 @@
 //! Traces of internal search as chains with loss on their response.
 
-use super::{Packed, Packer, tag};
+use super::{PackedBatch, Packer, tag};
 use mavis_data::StoredTrace;
 use mavis_lang::{trace::trace_spans, value::bucket_of};
 
@@ -14,7 +14,7 @@ impl Packer {
 
     /// Appends a trace as it reads. Every node weighs as much as an example of its own: its list, its values, its best action and
     /// its text as in a chain, and the lines of the search beside them.
-    pub fn push_trace(&self, packed: &mut Packed, trace: StoredTrace<'_>) {
+    pub fn push_trace(&self, packed: &mut PackedBatch, trace: StoredTrace<'_>) {
         let StoredTrace { tokens, loss_start } = trace;
         let base = packed.batch.len() as u32;
         // The last token is never read: nothing follows it.

@@ -1,7 +1,7 @@
 //! Samples as batches.
 
-use super::{Answer, Bins, Sample, Samples, input};
-use crate::{deck::Deck, loader::Batches, pack::Packed};
+use super::{Bins, PredictorTarget, Sample, Samples, input};
+use crate::{deck::Deck, loader::Batches, pack::PackedBatch};
 use mavis_data::RecordError;
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl PredictorBatches {
 }
 
 impl Batches for PredictorBatches {
-    fn fill(&self, number: u64, packed: &mut Packed) -> Result<(), RecordError> {
+    fn fill(&self, number: u64, packed: &mut PackedBatch) -> Result<(), RecordError> {
         packed.clear();
         for (set, record) in self.deck.batch(number) {
             if let Some(sample) = self.sets[set].get(record)? {
@@ -54,11 +54,11 @@ impl Batches for PredictorBatches {
 }
 
 /// Appends a sample with its answer as the one right class.
-pub(super) fn push(packed: &mut Packed, sample: &Sample, bins: Bins) {
+pub(super) fn push(packed: &mut PackedBatch, sample: &Sample, bins: Bins) {
     input(&mut packed.batch, &sample.characters, sample.action);
-    let class = match sample.answer {
-        Answer::Value(value) => bins.bin(value),
-        Answer::Action(action) => u32::from(action),
+    let class = match sample.target {
+        PredictorTarget::Value(value) => bins.bin(value),
+        PredictorTarget::Action(action) => u32::from(action),
     };
     packed.rows.push_hard(packed.batch.len() as u32 - 1, 1.0, 0, class);
     packed.n_examples += 1;

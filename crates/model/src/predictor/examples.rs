@@ -14,12 +14,12 @@ pub struct Sample {
     /// The action whose value is asked for.
     pub action: Option<u16>,
     /// What is right.
-    pub answer: Answer,
+    pub target: PredictorTarget,
 }
 
 /// What a predictor should say.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Answer {
+pub enum PredictorTarget {
     /// The win probability of the player who moves.
     Value(f32),
     /// The oracle's choice.
@@ -99,22 +99,22 @@ fn sample(record: &AnnotatedPosition, target: Target, move_idx: usize) -> Result
     let (action, answer) = match target {
         Target::ActionValue => {
             let Some(&(mv, value)) = record.moves.get(move_idx) else { return Ok(None) };
-            (Some(index(&record.position, mv)?), Answer::Value(value))
+            (Some(index(&record.position, mv)?), PredictorTarget::Value(value))
         }
         Target::StateValue => {
             // A position is worth what its best move is; the oracle's own choice was searched deepest.
             let Some(best) = best() else { return Ok(None) };
             let value = record.moves.iter().find(|(mv, _)| *mv == best).map(|(_, value)| *value);
             let Some(value) = value else { return Err("the best move has no value".to_owned()) };
-            (None, Answer::Value(value))
+            (None, PredictorTarget::Value(value))
         }
         Target::BehavioralCloning => {
             let Some(best) = best() else { return Ok(None) };
-            (None, Answer::Action(index(&record.position, best)?))
+            (None, PredictorTarget::Action(index(&record.position, best)?))
         }
     };
     let characters = tokens::characters(&record.position.to_string()).map_err(|error| error.to_string())?;
-    Ok(Some(Sample { characters, action, answer }))
+    Ok(Some(Sample { characters, action, target: answer }))
 }
 
 fn highest(moves: &[(Move, f32)]) -> Option<Move> {
@@ -174,7 +174,7 @@ impl BagSamples {
                 tokens::action_index(uci).ok_or_else(|| fail(format!("'{uci}' is no chess move")))
             };
             let value = |value: f64| match value {
-                0.0..=1.0 => Ok(Answer::Value(value as f32)),
+                0.0..=1.0 => Ok(PredictorTarget::Value(value as f32)),
                 _ => Err(fail(format!("{value} is no win probability"))),
             };
             let (fen, action, answer) = match (target, BagRecord::decode(&record?)) {
@@ -183,13 +183,13 @@ impl BagSamples {
                 }
                 (Target::StateValue, Some(BagRecord::StateValue(fen, win))) => (fen, None, value(win)?),
                 (Target::BehavioralCloning, Some(BagRecord::BehavioralCloning(fen, uci))) => {
-                    (fen, None, Answer::Action(action(&uci)?))
+                    (fen, None, PredictorTarget::Action(action(&uci)?))
                 }
                 _ => return Err(BagSamplesError::Kind { idx, target }),
             };
             if keep(&fen) {
                 let characters = tokens::characters(&fen).map_err(|error| fail(error.to_string()))?;
-                samples.push(Sample { characters, action, answer });
+                samples.push(Sample { characters, action, target: answer });
             }
         }
         Ok(Self { samples })

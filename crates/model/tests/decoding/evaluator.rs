@@ -1,7 +1,7 @@
 //! The embedded evaluator as searches see it.
 
 use super::trained::{decoder, known, model, positions};
-use mavis_eval::{EvalError, Evaluator, Request, Verdict, WorldModel};
+use mavis_eval::{EndOrMoves, EvalError, Evaluator, Request, WorldModel};
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_model::{
     evaluator::{Embedded, EmbeddedSettings},
@@ -10,7 +10,7 @@ use mavis_model::{
 use mavis_net::Precision;
 use mavis_search::{
     Stop,
-    mcts::{Search, Settings},
+    mcts::{MctsSettings, Search},
 };
 use mavis_value::Mistake;
 use std::sync::Arc;
@@ -36,12 +36,12 @@ fn with_the_rules_every_legal_move_has_the_value_of_a_whole_pass() {
     for ((_, _, after), reply) in played.iter().zip(replies) {
         let evaluation = reply.unwrap();
         assert_eq!(*evaluation.state, *after);
-        match evaluation.verdict {
-            Verdict::Ended(outcome) => {
+        match evaluation.content {
+            EndOrMoves::Ended(outcome) => {
                 n_over += 1;
                 assert_eq!(Some(outcome), after.outcome());
             }
-            Verdict::Moves(moves) => {
+            EndOrMoves::Moves(moves) => {
                 let legal: Vec<Move> = after.legal_moves().into_iter().collect();
                 let whole = fan_out::with_known_moves(decoder.network(), false, &[(after, &legal)])
                     .unwrap()
@@ -88,7 +88,7 @@ fn the_model_chooses_among_what_it_listed() {
     for position in known() {
         let state = Arc::new(position);
         let reply = runtime().block_on(evaluator.evaluate_one(Request::State(state.clone()))).unwrap();
-        let Verdict::Moves(listed) = reply.verdict else { panic!("known positions are not over") };
+        let EndOrMoves::Moves(listed) = reply.content else { panic!("known positions are not over") };
         let chosen = runtime().block_on(evaluator.best_action(state.clone(), listed)).unwrap();
         assert!(state.is_legal(chosen.unwrap()));
         let nothing = runtime().block_on(evaluator.best_action(state, Vec::new())).unwrap();
@@ -101,7 +101,7 @@ fn a_tree_search_runs_on_the_model_with_either_world() {
     for world in [WorldModel::Rules, WorldModel::Model] {
         let evaluator: Arc<dyn Evaluator> = Arc::new(embedded(world));
         let position = known().remove(0);
-        let settings = Settings { world, simulations: 40, ..Settings::default() };
+        let settings = MctsSettings { world, simulations: 40, ..MctsSettings::default() };
         let mut search = Search::new(position.clone(), evaluator, settings);
         let report = search.run_blocking(&Stop::default()).unwrap();
         assert!(position.is_legal(report.best.unwrap()));

@@ -15,7 +15,7 @@ fn commands() -> [Commands; 2] {
     [all, Commands { top: Some(Top::Best(3)), ..all }]
 }
 
-/// Greedy decoding without sessions: the whole text again for every token.
+/// Greedy decoding without caches: the whole text again for every token.
 fn slowly(decoder: &mut MavDecoder, request: &Request) -> Vec<Token> {
     let prompt = request.prompt();
     let mut answer = request.opening();
@@ -107,7 +107,7 @@ fn every_listed_move_has_its_distribution_and_a_false_step_is_named() {
 }
 
 #[test]
-fn fan_out_by_sessions_equals_fan_out_by_whole_passes() {
+fn fan_out_by_caches_equals_fan_out_by_whole_passes() {
     for full_input in [false, true] {
         let mut decoder = decoder(full_input);
         let positions = known();

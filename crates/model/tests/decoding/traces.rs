@@ -8,8 +8,8 @@ use mavis_lang::{
 };
 use mavis_model::{
     MavModel,
-    decode::{MavDecoder, TraceSettings, TraceStream},
-    pack::{LossSettings, Packed, Packer},
+    decode::{MavDecoder, TraceDecodeSettings, TraceStream},
+    pack::{LossSettings, PackedBatch, Packer},
 };
 use mavis_net::{Precision, initial_parameters};
 use rand::SeedableRng;
@@ -56,7 +56,7 @@ fn train() -> MavModel {
     let packer = Packer { loss: LossSettings::default(), full_input: true };
     let unused =
         mavis_data::AnnotatedPosition { position: Position::start(RULES), moves: Vec::new(), best: None };
-    let mut packed = Packed::default();
+    let mut packed = PackedBatch::default();
     for shape in shapes() {
         for (seed, root) in roots().iter().enumerate() {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed as u64);
@@ -75,7 +75,7 @@ fn write(
     drafting: bool,
     most: usize,
 ) -> TraceStream {
-    decoder.write_trace(shape, root, TraceSettings { max_tokens: most, drafting }).unwrap()
+    decoder.write_trace(shape, root, TraceDecodeSettings { max_tokens: most, drafting }).unwrap()
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn networks_that_know_no_traces_write_the_same_with_and_without_drafts_and_stop(
 #[test]
 fn traces_of_several_positions_share_their_passes() {
     let mut decoder = MavDecoder::cpu(searcher(), Precision::Exact).unwrap();
-    let (shape, settings) = (shapes()[0], TraceSettings { max_tokens: 2_000, drafting: true });
+    let (shape, settings) = (shapes()[0], TraceDecodeSettings { max_tokens: 2_000, drafting: true });
     let mut streams: Vec<TraceStream> =
         roots().iter().map(|root| decoder.open_trace(shape, root, settings).unwrap()).collect();
     let mut n_passes = 0;

@@ -6,7 +6,7 @@ use mavis_lang::{Annotation, Commands, ExampleBuilder, Top, vocabulary};
 use mavis_model::{
     MavModel,
     decode::MavDecoder,
-    pack::{LossSettings, Packed, Packer},
+    pack::{LossSettings, PackedBatch, Packer},
 };
 use mavis_net::{
     Algorithm, OptimizerSettings, Precision, StepSettings, TrainState, Trainer, TransformerConfig,
@@ -100,7 +100,7 @@ pub(crate) fn fit(
     config: TransformerConfig,
     full_input: bool,
     n_steps: usize,
-    batch: impl Fn(&mut Xoshiro256PlusPlus) -> Packed,
+    batch: impl Fn(&mut Xoshiro256PlusPlus) -> PackedBatch,
 ) -> MavModel {
     let optimizer =
         OptimizerSettings { algorithm: Algorithm::Muon, average_decay: 0.0, ..OptimizerSettings::default() };
@@ -118,8 +118,8 @@ pub(crate) fn fit(
 }
 
 /// Every known position in all the ways the tests ask for it, in new orders.
-fn batch(packer: &Packer, rng: &mut Xoshiro256PlusPlus) -> Packed {
-    let mut packed = Packed::default();
+fn batch(packer: &Packer, rng: &mut Xoshiro256PlusPlus) -> PackedBatch {
+    let mut packed = PackedBatch::default();
     let mut builder = ExampleBuilder::default();
     for (before, mv, after) in positions(Rules::Connect4, N_KNOWN, 1) {
         let annotated = annotated(&after);

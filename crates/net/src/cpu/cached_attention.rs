@@ -3,11 +3,11 @@
 use rayon::prelude::*;
 
 use super::attention::{self, Head, Mask, narrow::NarrowAttention};
+use super::kv_cache::KvCache;
 use super::norm;
 use super::pieces::Pieces;
 use super::rotary::Rotary;
 use super::scalar::dot_fixed;
-use super::session::Session;
 use super::tile512::{Bf16Products, WIDE};
 use crate::batch::Batch;
 use crate::config::TransformerConfig;
@@ -27,12 +27,12 @@ pub(crate) struct CachedAttention<'a> {
     pub(crate) products: Option<Bf16Products>,
 }
 
-/// The new tokens of one session, and one head.
+/// The new tokens of one cache, and one head.
 struct Piece<'a> {
     /// Token range in the batch.
     range: std::ops::Range<usize>,
     head_idx: usize,
-    /// Tokens the session had before.
+    /// Tokens the cache had before.
     cached: usize,
     /// Keys and values of this head, `[2][capacity][head_dim]`.
     cache: &'a mut [f32],
@@ -49,20 +49,14 @@ struct Scratch {
 }
 
 impl CachedAttention<'_> {
-    /// Writes the new keys and values of a layer into the sessions and attends: `qkv` `[n, 3 d]` to `out`, cut in [`Pieces`].
-    pub(crate) fn forward(
-        &self,
-        out: &mut Vec<f32>,
-        sessions: &mut [Session],
-        layer_idx: usize,
-        qkv: &[f32],
-    ) {
+    /// Writes the new keys and values of a layer into the caches and attends: `qkv` `[n, 3 d]` to `out`, cut in [`Pieces`].
+    pub(crate) fn forward(&self, out: &mut Vec<f32>, caches: &mut [KvCache], layer_idx: usize, qkv: &[f32]) {
         let (n_heads, head_dim) = (self.config.n_heads, self.config.head_dim());
         let cut = Pieces { batch: self.batch, n_heads, head_dim };
         out.resize(self.batch.len() * self.config.d_model, 0.0);
-        let lengths: Vec<usize> = sessions.iter().map(Session::len).collect();
-        let caches = sessions.iter_mut().flat_map(|session| session.layer(layer_idx));
-        let pieces: Vec<Piece<'_>> = caches
+        let lengths: Vec<usize> = caches.iter().map(KvCache::len).collect();
+        let layers = caches.iter_mut().flat_map(|cache| cache.layer(layer_idx));
+        let pieces: Vec<Piece<'_>> = layers
             .zip(cut.cut(out, head_dim))
             .enumerate()
             .map(|(piece, (cache, out))| {

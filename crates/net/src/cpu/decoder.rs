@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use super::inference::{Inference, Memory};
+use super::kv_cache::{CacheShape, KvCache};
 use super::rotary::Rotary;
-use super::session::{CacheShape, Session};
 use crate::batch::Batch;
 use crate::config::TransformerConfig;
-use crate::decoder::{Decoder, Logits, Precision, SessionId, Want};
+use crate::decoder::{Decoder, KvCacheId, Logits, Precision, Want};
 use crate::error::NetError;
 
 /// Passes of so few tokens stay on the thread that asks.
@@ -17,11 +17,11 @@ const FEW_TOKENS: usize = 6;
 pub struct CpuDecoder {
     inference: Inference,
     rotary: Rotary,
-    sessions: HashMap<SessionId, Session>,
-    /// Ids are never used twice, so that a closed session cannot be mistaken for a new one.
+    caches: HashMap<KvCacheId, KvCache>,
+    /// Ids are never used twice, so that a closed cache cannot be mistaken for a new one.
     next_id: u64,
-    /// Closed sessions whose memory the next ones take over.
-    spare: Vec<Session>,
+    /// Closed caches whose memory the next ones take over.
+    spare: Vec<KvCache>,
     memory: Memory,
 }
 
@@ -38,7 +38,7 @@ impl CpuDecoder {
         Ok(Self {
             rotary: Rotary::new(&config),
             inference: Inference::new(config, parameters, precision)?,
-            sessions: HashMap::new(),
+            caches: HashMap::new(),
             next_id: 0,
             spare: Vec::new(),
             memory: Memory::default(),
@@ -50,48 +50,48 @@ impl CpuDecoder {
         self.inference.n_bytes()
     }
 
-    fn fresh(&mut self) -> Session {
-        let mut session =
-            self.spare.pop().unwrap_or_else(|| Session::new(CacheShape::new(self.inference.config())));
-        session.reserve(0);
-        session.set_len(0);
-        session
+    fn fresh(&mut self) -> KvCache {
+        let mut cache =
+            self.spare.pop().unwrap_or_else(|| KvCache::new(CacheShape::new(self.inference.config())));
+        cache.reserve(0);
+        cache.set_len(0);
+        cache
     }
 
-    fn recycle(&mut self, session: Session) {
+    fn recycle(&mut self, cache: KvCache) {
         // More than a batch's worth of spare memory would never be used.
         if self.spare.len() < 256 {
-            self.spare.push(session);
+            self.spare.push(cache);
         }
     }
 
-    fn insert(&mut self, session: Session) -> SessionId {
-        let id = SessionId(self.next_id);
+    fn insert(&mut self, cache: KvCache) -> KvCacheId {
+        let id = KvCacheId(self.next_id);
         self.next_id += 1;
-        self.sessions.insert(id, session);
+        self.caches.insert(id, cache);
         id
     }
 
-    fn session(&self, id: SessionId) -> Result<&Session, NetError> {
-        self.sessions.get(&id).ok_or(NetError::Session(id))
+    fn cache(&self, id: KvCacheId) -> Result<&KvCache, NetError> {
+        self.caches.get(&id).ok_or(NetError::KvCache(id))
     }
 
-    /// Runs a validated batch; the sessions grow by it.
-    fn pass(&mut self, sessions: &mut [Session], batch: &Batch, want: &Want) -> Result<Logits, NetError> {
+    /// Runs a validated batch; the caches grow by it.
+    fn pass(&mut self, caches: &mut [KvCache], batch: &Batch, want: &Want) -> Result<Logits, NetError> {
         let columns = want.validate(batch.len(), self.config().n_outputs())?;
         self.rotary.reserve(&batch.positions);
-        for (sequence_idx, session) in sessions.iter_mut().enumerate() {
-            session.reserve(session.len() + batch.sequence(sequence_idx).len());
+        for (sequence_idx, cache) in caches.iter_mut().enumerate() {
+            cache.reserve(cache.len() + batch.sequence(sequence_idx).len());
         }
         let Self { inference, rotary, memory, .. } = self;
-        let pass = |sessions: &mut [Session]| {
-            inference.trunk(batch, &want.rows, rotary, sessions, memory);
+        let pass = |caches: &mut [KvCache]| {
+            inference.trunk(batch, &want.rows, rotary, caches, memory);
             inference.head(columns, memory)
         };
         // Inside the pool the threads hand pieces to each other without waking the one that asks.
-        let logits = if batch.len() > FEW_TOKENS { rayon::scope(|_| pass(sessions)) } else { pass(sessions) };
-        for (sequence_idx, session) in sessions.iter_mut().enumerate() {
-            session.set_len(session.len() + batch.sequence(sequence_idx).len());
+        let logits = if batch.len() > FEW_TOKENS { rayon::scope(|_| pass(caches)) } else { pass(caches) };
+        for (sequence_idx, cache) in caches.iter_mut().enumerate() {
+            cache.set_len(cache.len() + batch.sequence(sequence_idx).len());
         }
         Ok(logits)
     }
@@ -102,64 +102,64 @@ impl Decoder for CpuDecoder {
         self.inference.config()
     }
 
-    fn open(&mut self) -> Result<SessionId, NetError> {
-        let session = self.fresh();
-        Ok(self.insert(session))
+    fn open(&mut self) -> Result<KvCacheId, NetError> {
+        let cache = self.fresh();
+        Ok(self.insert(cache))
     }
 
-    fn fork(&mut self, session: SessionId, len: usize) -> Result<SessionId, NetError> {
-        let from = self.session(session)?;
+    fn fork(&mut self, cache: KvCacheId, len: usize) -> Result<KvCacheId, NetError> {
+        let from = self.cache(cache)?;
         if len > from.len() {
-            return Err(NetError::SessionUse { session, reason: "a fork cannot be longer than its origin" });
+            return Err(NetError::KvCacheUse { cache, reason: "a fork cannot be longer than its origin" });
         }
         let fork = from.fork(len);
         Ok(self.insert(fork))
     }
 
-    fn close(&mut self, session: SessionId) {
-        if let Some(session) = self.sessions.remove(&session) {
-            self.recycle(session);
+    fn close(&mut self, cache: KvCacheId) {
+        if let Some(cache) = self.caches.remove(&cache) {
+            self.recycle(cache);
         }
     }
 
-    fn session_len(&self, session: SessionId) -> Result<usize, NetError> {
-        self.session(session).map(Session::len)
+    fn cache_len(&self, cache: KvCacheId) -> Result<usize, NetError> {
+        self.cache(cache).map(KvCache::len)
     }
 
-    fn truncate(&mut self, session: SessionId, len: usize) -> Result<(), NetError> {
-        let entry = self.sessions.get_mut(&session).ok_or(NetError::Session(session))?;
+    fn truncate(&mut self, cache: KvCacheId, len: usize) -> Result<(), NetError> {
+        let entry = self.caches.get_mut(&cache).ok_or(NetError::KvCache(cache))?;
         if len > entry.len() {
-            return Err(NetError::SessionUse { session, reason: "a truncation cannot lengthen it" });
+            return Err(NetError::KvCacheUse { cache, reason: "a truncation cannot lengthen it" });
         }
         entry.set_len(len);
         Ok(())
     }
 
-    fn extend(&mut self, sessions: &[SessionId], batch: &Batch, want: &Want) -> Result<Logits, NetError> {
-        if sessions.len() != batch.n_sequences() {
-            let (expected, got) = (batch.n_sequences(), sessions.len());
-            return Err(NetError::Length { what: "sessions", expected, got });
+    fn extend(&mut self, caches: &[KvCacheId], batch: &Batch, want: &Want) -> Result<Logits, NetError> {
+        if caches.len() != batch.n_sequences() {
+            let (expected, got) = (batch.n_sequences(), caches.len());
+            return Err(NetError::Length { what: "caches", expected, got });
         }
-        let mut lengths = Vec::with_capacity(sessions.len());
-        for (i, id) in sessions.iter().enumerate() {
-            lengths.push(self.session(*id)?.len());
-            if sessions[..i].contains(id) {
-                return Err(NetError::SessionUse { session: *id, reason: "used twice in one batch" });
+        let mut lengths = Vec::with_capacity(caches.len());
+        for (i, id) in caches.iter().enumerate() {
+            lengths.push(self.cache(*id)?.len());
+            if caches[..i].contains(id) {
+                return Err(NetError::KvCacheUse { cache: *id, reason: "used twice in one batch" });
             }
         }
         batch.validate_for(self.config(), |sequence_idx| lengths[sequence_idx])?;
         want.validate(batch.len(), self.config().n_outputs())?;
-        let mut taken: Vec<Session> = sessions.iter().filter_map(|id| self.sessions.remove(id)).collect();
+        let mut taken: Vec<KvCache> = caches.iter().filter_map(|id| self.caches.remove(id)).collect();
         let logits = self.pass(&mut taken, batch, want);
-        self.sessions.extend(sessions.iter().copied().zip(taken));
+        self.caches.extend(caches.iter().copied().zip(taken));
         logits
     }
 
     fn logits(&mut self, batch: &Batch, want: &Want) -> Result<Logits, NetError> {
         batch.validate_for(self.config(), |_| 0)?;
-        let mut sessions: Vec<Session> = (0..batch.n_sequences()).map(|_| self.fresh()).collect();
-        let logits = self.pass(&mut sessions, batch, want);
-        sessions.into_iter().for_each(|session| self.recycle(session));
+        let mut caches: Vec<KvCache> = (0..batch.n_sequences()).map(|_| self.fresh()).collect();
+        let logits = self.pass(&mut caches, batch, want);
+        caches.into_iter().for_each(|cache| self.recycle(cache));
         logits
     }
 }

@@ -7,11 +7,11 @@ use rayon::prelude::*;
 
 use super::cached_attention::CachedAttention;
 use super::forward::{add_positions, embed};
+use super::kv_cache::KvCache;
 use super::norm::Norm;
-use super::packed::{Out, Packed, PackedScratch};
+use super::packed::{Out, PackedMatrix, PackedScratch};
 use super::pieces::{PiecePlace, Pieces};
 use super::rotary::Rotary;
-use super::session::Session;
 use super::swiglu;
 use super::tile512::Bf16Products;
 use crate::batch::Batch;
@@ -35,19 +35,19 @@ pub(crate) struct Inference {
     positions: Option<Vec<f32>>,
     layers: Vec<InferenceLayer>,
     norm: Vec<f32>,
-    head: Packed,
+    head: PackedMatrix,
     /// For the products of attention, unless they are to be exact.
     products: Option<Bf16Products>,
 }
 
 struct InferenceLayer {
     attention_norm: Vec<f32>,
-    qkv: Packed,
+    qkv: PackedMatrix,
     qk_gains: Option<(Vec<f32>, Vec<f32>)>,
-    output: Packed,
+    output: PackedMatrix,
     mlp_norm: Vec<f32>,
-    gate_up: Packed,
-    down: Packed,
+    gate_up: PackedMatrix,
+    down: PackedMatrix,
 }
 
 /// Activations of a pass, kept from call to call.
@@ -94,7 +94,7 @@ impl Inference {
         let (d, ff, vocab, norm) = (config.d_model, config.d_ff, config.vocab, config.norm_len());
         let vector = |offset: usize, len: usize| parameters[offset..offset + len].to_vec();
         let packed = |offset: usize, outputs: usize, inputs: usize, precision: Precision| {
-            Packed::new(&parameters[offset..offset + outputs * inputs], inputs, outputs, precision)
+            PackedMatrix::new(&parameters[offset..offset + outputs * inputs], inputs, outputs, precision)
         };
         let matrix = |offset: usize, outputs, inputs| packed(offset, outputs, inputs, precision);
         // Nothing comes after the head to even out its errors, and few rows pass through it: 8 bits would save little there and cost most.
@@ -141,7 +141,7 @@ impl Inference {
         self.layers.iter().map(layer).sum::<usize>() + self.head.n_bytes()
     }
 
-    /// Runs all blocks; keys and values go to the sessions, and what the last block makes of the wanted rows stays in `memory`.
+    /// Runs all blocks; keys and values go to the caches, and what the last block makes of the wanted rows stays in `memory`.
     ///
     /// Of the last block only keys and values are needed for all rows: what follows its attention is computed for the wanted ones.
     pub(crate) fn trunk(
@@ -149,7 +149,7 @@ impl Inference {
         batch: &Batch,
         wanted: &[u32],
         rotary: &Rotary,
-        sessions: &mut [Session],
+        caches: &mut [KvCache],
         memory: &mut Memory,
     ) {
         let (n, d) = (batch.len(), self.config.d_model);
@@ -173,7 +173,7 @@ impl Inference {
             let gains = layer.qk_gains.as_ref().map(|(q, k)| (q.as_slice(), k.as_slice()));
             let attention =
                 CachedAttention { config: &self.config, batch, rotary, gains, products: self.products };
-            attention.forward(pieces, sessions, layer_idx, qkv);
+            attention.forward(pieces, caches, layer_idx, qkv);
             let attended = |rows: &[PiecePlace], out: &mut Vec<f32>| cut.rows(rows, pieces, out);
             if let Some(next) = self.layers.get(layer_idx + 1) {
                 let blocks = qkv.par_chunks_mut(rows * 3 * d).zip(stream.par_chunks_mut(rows * d));

@@ -20,7 +20,7 @@ const HALVES: usize = 2;
 const BYTES: usize = 4;
 
 /// A linear layer without bias, `[outputs, inputs]`, in panels of 16 outputs.
-pub(crate) struct Packed {
+pub(crate) struct PackedMatrix {
     inputs: usize,
     outputs: usize,
     weights: Storage,
@@ -53,7 +53,7 @@ pub(crate) struct PackedScratch {
     narrow: NarrowScratch,
 }
 
-impl Packed {
+impl PackedMatrix {
     /// Rearranges a row-major `[outputs, inputs]` matrix.
     pub(crate) fn new(matrix: &[f32], inputs: usize, outputs: usize, precision: Precision) -> Self {
         Self::with(matrix, (inputs, outputs), precision, (Bf16Products::detect(), Int8Products::detect()))
@@ -230,9 +230,9 @@ mod tests {
         for (inputs, outputs) in [(24, 88), (27, 150)] {
             let matrix: Vec<f32> = numbers(inputs * outputs, 1).into_iter().map(&round).collect();
             for packed in [
-                Packed::new(&matrix, inputs, outputs, precision),
+                PackedMatrix::new(&matrix, inputs, outputs, precision),
                 // As on a processor without the instructions.
-                Packed::with(&matrix, (inputs, outputs), precision, (None, None)),
+                PackedMatrix::with(&matrix, (inputs, outputs), precision, (None, None)),
             ] {
                 for n in [1, 2, 3, 4, 5, 6, 7, 13, 20, 31] {
                     check_rows(&packed, &matrix, &numbers(n * inputs, 2), tolerance);
@@ -241,7 +241,7 @@ mod tests {
         }
     }
 
-    fn check_rows(packed: &Packed, matrix: &[f32], x: &[f32], tolerance: f32) {
+    fn check_rows(packed: &PackedMatrix, matrix: &[f32], x: &[f32], tolerance: f32) {
         let (inputs, n) = (packed.inputs, x.len() / packed.inputs);
         for (first, width) in [(0, packed.outputs), (16, 40)] {
             let mut y = vec![1.0; n * width];
@@ -265,7 +265,7 @@ mod tests {
         check(bf16, Precision::Exact, 1e-5);
         check(|x| x, Precision::Bf16, 0.05);
         check(|x| x, Precision::Int8, 0.08);
-        let halves = Packed::new(&vec![0.5; 64 * 16], 64, 16, Precision::Exact);
+        let halves = PackedMatrix::new(&vec![0.5; 64 * 16], 64, 16, Precision::Exact);
         assert_eq!(halves.n_bytes(), 2 * 64 * 16, "what is exact in bf16 takes two bytes");
     }
 
@@ -276,7 +276,7 @@ mod tests {
         };
         let (matrix, x) = (whole(1, 32 * 64), whole(2, 9 * 32));
         for precision in [Precision::Exact, Precision::Bf16, Precision::Int8] {
-            let packed = Packed::new(&matrix, 32, 64, precision);
+            let packed = PackedMatrix::new(&matrix, 32, 64, precision);
             if precision != Precision::Int8 {
                 check_rows(&packed, &matrix, &x, 0.5);
             }

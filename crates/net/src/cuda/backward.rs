@@ -2,7 +2,7 @@
 
 use super::blas::Shape;
 use super::memory::Buffer;
-use super::network::{Extent, FULL, GAIN_SLOTS, HALF, Network, Side};
+use super::network::{DeviceWeights, Extent, FULL, GAIN_SLOTS, HALF, Network};
 use super::op::Argument::{self, Address, Int};
 use super::op::{Op, Operands, Turn};
 use super::pack::TILE;
@@ -73,7 +73,7 @@ impl Gradients {
     pub(super) fn backward(
         &self,
         net: &mut Network,
-        side: Side,
+        weights: DeviceWeights,
         extent: Extent,
         accumulate: bool,
     ) -> Result<Vec<Op>, NetError> {
@@ -81,7 +81,7 @@ impl Gradients {
             (extent.n_tokens, net.config.d_model, net.config.d_ff, net.config.n_outputs());
         let beta = if accumulate { 1.0 } else { 0.0 };
         let data = |net: &mut Network, name, weight, dy: &Buffer, dx: &Buffer, rows, (input, output)| {
-            let operands = Operands::plain(side.matrix(weight), dy.address, dx.address);
+            let operands = Operands::plain(weights.matrix(weight), dy.address, dx.address);
             net.device.product(name, Shape::data_gradient(rows, input, output), operands)
         };
         let weight = |net: &mut Network, name, x: u64, dy: &Buffer, offset, rows, (input, output)| {
@@ -101,11 +101,11 @@ impl Gradients {
             ops.push(Op::Clear { address: self.head_gain_parts.address, bytes: self.head_gain_parts.bytes });
         }
         let (rows, head, normed) = (extent.n_rows, net.offsets.head, net.last[1].address);
-        let operands = Operands::plain(side.matrix(head), net.logits.address, self.last.address);
+        let operands = Operands::plain(weights.matrix(head), net.logits.address, self.last.address);
         ops.push(net.device.product("head.dgrad", Shape::data_gradient(rows, d, outputs), operands)?);
         let operands = Operands { beta, ..Operands::plain(normed, net.logits.address, self.gradient(head)) };
         ops.push(net.device.product("head.wgrad", Shape::weight_gradient(rows, d, outputs), operands)?);
-        ops.push(self.scatter(net, side, n));
+        ops.push(self.scatter(net, weights, n));
         // Gradients of weights go first, so that what a data gradient writes is still in the cache when the next kernel reads it.
         for layer in (0..net.config.n_layers).rev() {
             let at = net.offsets.layers[layer];
@@ -126,21 +126,21 @@ impl Gradients {
             let b = net.layer(layer);
             ops.push(self.norm(
                 net,
-                [b.x2.address, side.full + (at.mlp_norm * FULL) as u64, b.rstd2.address],
+                [b.x2.address, weights.full + (at.mlp_norm * FULL) as u64, b.rstd2.address],
                 2 * layer + 1,
                 n,
             ));
             let attended = b.attended.address;
             ops.push(weight(net, "out.wgrad", attended, &self.residual, at.output, n, (d, d))?);
             ops.push(data(net, "out.dgrad", at.output, &self.residual, &self.attended, n, (d, d))?);
-            ops.extend(self.attention(net, side, layer, extent));
+            ops.extend(self.attention(net, weights, layer, extent));
             let normed1 = net.layer(layer).normed1.address;
             ops.push(weight(net, "qkv.wgrad", normed1, &self.qkv, at.qkv, n, (d, 3 * d))?);
             ops.push(data(net, "qkv.dgrad", at.qkv, &self.qkv, &self.normed, n, (d, 3 * d))?);
             let b = net.layer(layer);
             ops.push(self.norm(
                 net,
-                [b.x1.address, side.full + (at.attention_norm * FULL) as u64, b.rstd1.address],
+                [b.x1.address, weights.full + (at.attention_norm * FULL) as u64, b.rstd1.address],
                 2 * layer,
                 n,
             ));
@@ -150,12 +150,12 @@ impl Gradients {
     }
 
     /// Gradient of the last norm, spread from the loss rows to all tokens.
-    fn scatter(&self, net: &Network, side: Side, n: usize) -> Op {
+    fn scatter(&self, net: &Network, weights: DeviceWeights, n: usize) -> Op {
         let [sum, _, rstd] = &net.last;
         let arguments = vec![
             Address(self.last.address),
             Address(sum.address),
-            Address(side.full + (net.offsets.norm * FULL) as u64),
+            Address(weights.full + (net.offsets.norm * FULL) as u64),
             Address(rstd.address),
             net.field(net.fields.first_row),
             net.field(net.fields.next_row),
@@ -185,13 +185,13 @@ impl Gradients {
     }
 
     /// Gradients of attention: those of long sequences tile by tile, of queries, then of keys and values; those of short ones at once.
-    fn attention(&self, net: &Network, side: Side, layer: usize, extent: Extent) -> Vec<Op> {
+    fn attention(&self, net: &Network, weights: DeviceWeights, layer: usize, extent: Extent) -> Vec<Op> {
         let (b, at, config) = (net.layer(layer), net.offsets.layers[layer], &net.config);
         let turn = |offset: Option<usize>, slot: usize| {
             Argument::Turn(Turn {
                 table: net.rotations.address,
                 positions: net.block.at(net.fields.positions, 4),
-                gain: offset.map_or(0, |offset| side.full + (offset * FULL) as u64),
+                gain: offset.map_or(0, |offset| weights.full + (offset * FULL) as u64),
                 slots: self.head_gain_parts.at((2 * layer + slot) * GAIN_SLOTS * config.head_dim(), FULL),
                 eps: config.norm_eps,
             })

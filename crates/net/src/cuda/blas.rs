@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cudarc::cublaslt::{result as ltr, sys as lt};
 use cudarc::driver::{CudaContext, CudaStream};
 
-use super::device::{Device, failed};
+use super::gpu::{Gpu, failed};
 use super::memory::Buffer;
 use super::op::{Op, Operands};
 use crate::error::NetError;
@@ -255,7 +255,7 @@ fn layout(
     Ok(layout)
 }
 
-impl Device {
+impl Gpu {
     /// The plan for a shape. The first time, the heuristic's candidates are timed on noise and the fastest is kept: on an H200 that is up to a
     /// third faster than the first candidate.
     pub(super) fn plan(&mut self, shape: Shape) -> Result<usize, NetError> {

@@ -13,7 +13,7 @@ mod step;
 
 use std::fmt;
 
-use super::device::Device;
+use super::gpu::Gpu;
 use super::program::{Kernels, Program};
 use crate::config::{NormPlacement, TransformerConfig};
 use crate::error::NetError;
@@ -49,7 +49,7 @@ pub fn compile_conv() -> Result<String, NetError> {
 /// # Errors
 /// When a library or the GPU is missing.
 pub fn describe(config: &TransformerConfig) -> Result<String, NetError> {
-    Ok(Device::open(0, &Kernels::transformer(config))?.description)
+    Ok(Gpu::open(0, &Kernels::transformer(config))?.description)
 }
 
 /// How far whole passes may be from the CPU's, which keep everything in f32: one and a half times what rounding to bf16 alone does. That was

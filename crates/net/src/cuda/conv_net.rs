@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::conv_pass::{ConvBuffers, ConvOps, MAX_VALUES};
-use super::device::Device;
+use super::gpu::Gpu;
 use super::memory::Buffer;
 use super::op::Op;
 use super::optimizer::{HYPER, Optimizer, Outcome};
@@ -30,7 +30,7 @@ pub struct CudaConvNet {
 
 /// What lives on the GPU.
 struct OnDevice {
-    device: Device,
+    device: Gpu,
     ops: ConvOps,
     buffers: ConvBuffers,
     optimizer: Optimizer,
@@ -63,7 +63,7 @@ impl CudaConvNet {
         let largest = layers.iter().flat_map(|layer| [layer.input, layer.output]);
         let largest = largest.map(|shape| shape.iter().product::<usize>()).max().unwrap_or(1);
         let max_boards = (MAX_VALUES / largest).clamp(64, 1 << 16);
-        let device = Device::open(ordinal, &Kernels::conv())?;
+        let device = Gpu::open(ordinal, &Kernels::conv())?;
         let mut optimizer = Optimizer::new(&device, &layout, optimizer)?;
         optimizer.set_state(&device, state)?;
         let on_device = OnDevice {
@@ -167,7 +167,7 @@ impl ConvNet for CudaConvNet {
         for boards in inputs.chunks(self.max_boards * size) {
             let n = boards.len() / size;
             on.load(boards, n)?;
-            let parameters = on.optimizer.side(&on.device, weights)?.full;
+            let parameters = on.optimizer.device_weights(&on.device, weights)?.full;
             let ops = on.ops.forward(&on.buffers, parameters, n);
             on.device.run_all(&ops)?;
             outputs.extend(on.device.read::<f32>(on.buffers.output(), n * self.n_outputs)?);

@@ -1,6 +1,6 @@
 //! The passes of a small net as lists of operations, and the memory they run on.
 
-use super::device::Device;
+use super::gpu::Gpu;
 use super::memory::Buffer;
 use super::op::Argument::{Address, Float, Int};
 use super::op::Op;
@@ -58,7 +58,7 @@ struct Product {
 
 impl ConvOps {
     pub(super) fn new(
-        device: &Device,
+        device: &Gpu,
         config: &ConvNetConfig,
         layers: Vec<PlacedLayer>,
     ) -> Result<Self, NetError> {
@@ -272,7 +272,7 @@ impl Split {
 
 impl ConvBuffers {
     /// Makes room for `n` boards.
-    pub(super) fn reserve(&mut self, device: &Device, ops: &ConvOps, n: usize) -> Result<(), NetError> {
+    pub(super) fn reserve(&mut self, device: &Gpu, ops: &ConvOps, n: usize) -> Result<(), NetError> {
         if n <= self.n_boards {
             return Ok(());
         }

@@ -4,16 +4,16 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::blas::Shape;
-use super::device::Graph;
+use super::gpu::Graph;
 use super::memory::{Buffer, Pinned};
-use super::network::{Extent, HALF, MAX_POSITIONS, Network, Side};
+use super::network::{DeviceWeights, Extent, HALF, MAX_POSITIONS, Network};
 use super::op::Argument::{Address, Int};
 use super::op::{Op, Operands};
-use super::pack::{Fields, Job, Packed, TILE};
+use super::pack::{Fields, Job, PackedSizes, TILE};
 use super::pages::Pages;
 use crate::batch::{Batch, LossRows};
 use crate::config::TransformerConfig;
-use crate::decoder::{Decoder, Logits, Room, SessionId, Want};
+use crate::decoder::{Decoder, KvCacheId, Logits, Room, Want};
 use crate::error::NetError;
 
 /// Room and place of a decoder on a GPU.
@@ -25,7 +25,7 @@ pub struct CudaDecoderOptions {
     pub max_tokens: usize,
     /// Most rows of logits of one pass.
     pub max_rows: usize,
-    /// Tokens all sessions together can hold; each takes whole pages of 64.
+    /// Tokens all caches together can hold; each takes whole pages of 64.
     pub cache_tokens: usize,
 }
 
@@ -99,8 +99,8 @@ impl CudaDecoder {
         &self.net.device.description
     }
 
-    fn side(&self) -> Side {
-        Side { full: self.full.address, half: self.half.address }
+    fn weights(&self) -> DeviceWeights {
+        DeviceWeights { full: self.full.address, half: self.half.address }
     }
 
     /// How a batch is packed: more tokens than there is room for stay as many, and are refused there.
@@ -110,7 +110,7 @@ impl CudaDecoder {
     }
 
     /// Sizes to run a batch at.
-    fn extent(&self, n_tokens: usize, packed: Packed) -> Extent {
+    fn extent(&self, n_tokens: usize, packed: PackedSizes) -> Extent {
         let fields = &self.net.fields;
         Extent {
             n_tokens: rounded(n_tokens, fields.max_tokens),
@@ -124,7 +124,7 @@ impl CudaDecoder {
     /// Runs the packed batch and reads the logits.
     fn run(
         &mut self,
-        packed: Packed,
+        packed: PackedSizes,
         n_tokens: usize,
         paged: bool,
         columns: Range<usize>,
@@ -162,16 +162,16 @@ impl CudaDecoder {
     }
 
     fn ops(&mut self, key: &Key) -> Result<Vec<Op>, NetError> {
-        let (side, extent, pool) = (self.side(), key.extent, self.pool.address);
+        let (weights, extent, pool) = (self.weights(), key.extent, self.pool.address);
         let mut ops = if key.paged {
-            self.net.forward(side, extent, &|net, layer| paged_attention(net, pool, layer, extent))?
+            self.net.forward(weights, extent, &|net, layer| paged_attention(net, pool, layer, extent))?
         } else {
-            self.net.forward(side, extent, &|net, layer| net.flat_attention(layer, extent))?
+            self.net.forward(weights, extent, &|net, layer| net.flat_attention(layer, extent))?
         };
-        ops.push(self.net.last_norm(side, extent));
+        ops.push(self.net.last_norm(weights, extent));
         let d = self.net.config.d_model;
         if !key.columns.is_empty() {
-            let head = side.matrix(self.net.offsets.head + key.columns.start * d);
+            let head = weights.matrix(self.net.offsets.head + key.columns.start * d);
             let shape = Shape { f32_out: true, ..Shape::forward(extent.n_rows, d, key.columns.len()) };
             let operands = Operands::plain(head, self.net.last[1].address, self.net.logits.address);
             ops.push(self.net.device.product("head.fwd", shape, operands)?);
@@ -179,16 +179,16 @@ impl CudaDecoder {
         Ok(ops)
     }
 
-    /// Writes a batch that extends sessions, already grown, into the block: as [`Fields::pack`], but rows of tiles count from the start of
-    /// the session, and pages and places in them take fields that only training uses.
-    fn pack(&mut self, sessions: &[SessionId], batch: &Batch, want: &Want) -> Result<Packed, NetError> {
+    /// Writes a batch that extends caches, already grown, into the block: as [`Fields::pack`], but rows of tiles count from the start of
+    /// the cache, and pages and places in them take fields that only training uses.
+    fn pack(&mut self, caches: &[KvCacheId], batch: &Batch, want: &Want) -> Result<PackedSizes, NetError> {
         let fields = self.net.fields.clone();
         let job = self.job(batch);
         let block = self.words.words_mut();
         let packed = fields.pack(block, batch, &rows_only(want), &job)?;
         let (mut n_tiles, mut n_pages) = (0, 0);
-        for (sequence, id) in sessions.iter().enumerate() {
-            let held = self.pages.session(*id)?;
+        for (sequence, id) in caches.iter().enumerate() {
+            let held = self.pages.cache(*id)?;
             let range = batch.sequence(sequence);
             let cached = held.len - range.len();
             for (i, token) in range.clone().enumerate() {
@@ -199,7 +199,7 @@ impl CudaDecoder {
                 let end = (begin + TILE).min(range.end);
                 let stats =
                     super::pack::stats(&batch.prefix_end[begin..end], &batch.branch_start[begin..end]);
-                // Two's complement: the session's first token may lie before the batch.
+                // Two's complement: the cache's first token may lie before the batch.
                 let first = (range.start as i32 - cached as i32) as u32;
                 let tile = [first, held.len as u32, (cached + begin - range.start) as u32, n_pages as u32];
                 block[fields.tiles + 4 * n_tiles..][..4].copy_from_slice(&tile);
@@ -218,7 +218,7 @@ impl CudaDecoder {
             n_pages += held.pages.len();
         }
         block[2] = n_tiles as u32;
-        Ok(Packed { n_tiles, words: fields.targets + n_pages, ..packed })
+        Ok(PackedSizes { n_tiles, words: fields.targets + n_pages, ..packed })
     }
 }
 
@@ -283,19 +283,19 @@ impl Decoder for CudaDecoder {
         Room { tokens: self.net.fields.max_tokens, rows: self.net.fields.max_rows }
     }
 
-    fn open(&mut self) -> Result<SessionId, NetError> {
+    fn open(&mut self) -> Result<KvCacheId, NetError> {
         self.pages.open(0)
     }
 
-    fn fork(&mut self, session: SessionId, len: usize) -> Result<SessionId, NetError> {
+    fn fork(&mut self, cache: KvCacheId, len: usize) -> Result<KvCacheId, NetError> {
         self.net.device.bind()?;
-        let held = self.pages.session(session)?.clone();
+        let held = self.pages.cache(cache)?.clone();
         if len > held.len {
-            return Err(NetError::SessionUse { session, reason: "a fork cannot be longer than its origin" });
+            return Err(NetError::KvCacheUse { cache, reason: "a fork cannot be longer than its origin" });
         }
         let fork = self.pages.open(len)?;
         let bytes = self.net.config.n_layers * 2 * TILE * self.net.config.d_model * HALF;
-        for (from, to) in held.pages.iter().zip(&self.pages.session(fork)?.pages) {
+        for (from, to) in held.pages.iter().zip(&self.pages.cache(fork)?.pages) {
             self.net.device.copy(
                 self.pool.at(*to as usize, bytes),
                 self.pool.at(*from as usize, bytes),
@@ -305,49 +305,49 @@ impl Decoder for CudaDecoder {
         Ok(fork)
     }
 
-    fn close(&mut self, session: SessionId) {
-        self.pages.close(session);
+    fn close(&mut self, cache: KvCacheId) {
+        self.pages.close(cache);
     }
 
-    fn session_len(&self, session: SessionId) -> Result<usize, NetError> {
-        Ok(self.pages.session(session)?.len)
+    fn cache_len(&self, cache: KvCacheId) -> Result<usize, NetError> {
+        Ok(self.pages.cache(cache)?.len)
     }
 
-    fn truncate(&mut self, session: SessionId, len: usize) -> Result<(), NetError> {
-        if len > self.pages.session(session)?.len {
-            return Err(NetError::SessionUse { session, reason: "a truncation cannot lengthen it" });
+    fn truncate(&mut self, cache: KvCacheId, len: usize) -> Result<(), NetError> {
+        if len > self.pages.cache(cache)?.len {
+            return Err(NetError::KvCacheUse { cache, reason: "a truncation cannot lengthen it" });
         }
-        self.pages.resize(session, len)
+        self.pages.resize(cache, len)
     }
 
-    fn extend(&mut self, sessions: &[SessionId], batch: &Batch, want: &Want) -> Result<Logits, NetError> {
-        if sessions.len() != batch.n_sequences() {
+    fn extend(&mut self, caches: &[KvCacheId], batch: &Batch, want: &Want) -> Result<Logits, NetError> {
+        if caches.len() != batch.n_sequences() {
             return Err(NetError::Length {
-                what: "sessions",
+                what: "caches",
                 expected: batch.n_sequences(),
-                got: sessions.len(),
+                got: caches.len(),
             });
         }
         let mut lengths = HashMap::new();
-        for id in sessions {
-            if lengths.insert(*id, self.pages.session(*id)?.len).is_some() {
-                return Err(NetError::SessionUse { session: *id, reason: "used twice in one batch" });
+        for id in caches {
+            if lengths.insert(*id, self.pages.cache(*id)?.len).is_some() {
+                return Err(NetError::KvCacheUse { cache: *id, reason: "used twice in one batch" });
             }
         }
-        batch.validate_for(&self.net.config, |sequence| lengths[&sessions[sequence]])?;
+        batch.validate_for(&self.net.config, |sequence| lengths[&caches[sequence]])?;
         let columns = want.validate(batch.len(), self.net.config.n_outputs())?;
         self.net.device.bind()?;
         let run = || {
-            for (sequence, id) in sessions.iter().enumerate() {
+            for (sequence, id) in caches.iter().enumerate() {
                 self.pages.resize(*id, lengths[id] + batch.sequence(sequence).len())?;
             }
-            let packed = self.pack(sessions, batch, want)?;
+            let packed = self.pack(caches, batch, want)?;
             self.run(packed, batch.len(), true, columns)
         };
         let logits = run();
         if logits.is_err() {
             // Back to what they were: the first tokens of each are untouched.
-            for id in sessions {
+            for id in caches {
                 self.pages.resize(*id, lengths[id])?;
             }
         }

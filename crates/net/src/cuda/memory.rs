@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::{CudaContext, result};
 
-use super::device::failed;
+use super::gpu::failed;
 use crate::error::NetError;
 
 /// Held while a stream is captured, and while memory comes or goes or the whole context is waited for: networks on several threads share one context, and the

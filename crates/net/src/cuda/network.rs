@@ -1,7 +1,7 @@
 //! The transformer on the device: its buffers, and its passes as lists of operations.
 
 use super::blas::Shape;
-use super::device::Device;
+use super::gpu::Gpu;
 use super::memory::Buffer;
 use super::op::Argument::{self, Address, Float, Int};
 use super::op::{Op, Operands};
@@ -24,7 +24,7 @@ pub(super) const GAIN_SLOTS: usize = 64;
 
 /// One network on one device.
 pub(super) struct Network {
-    pub(super) device: Device,
+    pub(super) device: Gpu,
     pub(super) config: TransformerConfig,
     pub(super) layout: Layout,
     pub(super) offsets: TransformerOffsets,
@@ -67,12 +67,12 @@ pub(super) struct LayerBuffers {
 
 /// Parameters to use: f32 (gains are read from it) and bf16 (matrices).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Side {
+pub(super) struct DeviceWeights {
     pub(super) full: u64,
     pub(super) half: u64,
 }
 
-impl Side {
+impl DeviceWeights {
     fn gain(&self, offset: usize) -> Argument {
         Address(self.full + (offset * FULL) as u64)
     }
@@ -105,7 +105,7 @@ impl Network {
         serves(config)?;
         let layout = Layout::transformer(config)?;
         let offsets = TransformerOffsets::new(config, &layout)?;
-        let device = Device::open(ordinal, &Kernels::transformer(config))?;
+        let device = Gpu::open(ordinal, &Kernels::transformer(config))?;
         let classes =
             if training { Class::all(config, device.shared_memory(), device.n_sms) } else { Vec::new() };
         for class in &classes {
@@ -198,17 +198,17 @@ impl Network {
     }
 
     /// The first norm, of the embedding.
-    fn embed(&self, side: Side, n: usize, outputs: &[Argument]) -> Op {
+    fn embed(&self, weights: DeviceWeights, n: usize, outputs: &[Argument]) -> Op {
         let inputs = [
             self.field(self.fields.tokens),
-            Address(side.matrix(self.offsets.embedding)),
-            side.gain(self.offsets.layers[0].attention_norm),
+            Address(weights.matrix(self.offsets.embedding)),
+            weights.gain(self.offsets.layers[0].attention_norm),
         ];
         let arguments = [&inputs[..], outputs].concat();
         match self.offsets.positions {
             None => Self::rows_kernel("embed_norm", n, arguments),
             Some(table) => {
-                let learned = [self.field(self.fields.positions), Address(side.matrix(table))];
+                let learned = [self.field(self.fields.positions), Address(weights.matrix(table))];
                 Self::rows_kernel("embed_positions_norm", n, [&arguments[..], &learned].concat())
             }
         }
@@ -218,7 +218,7 @@ impl Network {
     /// rotated queries and attended values.
     pub(super) fn forward(
         &mut self,
-        side: Side,
+        weights: DeviceWeights,
         extent: Extent,
         attention: &dyn Fn(&Self, usize) -> Vec<Op>,
     ) -> Result<Vec<Op>, NetError> {
@@ -228,12 +228,12 @@ impl Network {
         for layer in 0..self.config.n_layers {
             let at = self.offsets.layers[layer];
             let forward = |net: &mut Self, name, weight, x: u64, y: u64, input, output| {
-                let operands = Operands::plain(side.matrix(weight), x, y);
+                let operands = Operands::plain(weights.matrix(weight), x, y);
                 net.device.product(name, Shape::forward(n, input, output), operands)
             };
             // The product with the residual stream added.
             let onto = |net: &mut Self, name, weight, x: u64, [stream, y]: [u64; 2], input| {
-                let plain = Operands::plain(side.matrix(weight), x, y);
+                let plain = Operands::plain(weights.matrix(weight), x, y);
                 let operands = Operands { c: stream, beta: 1.0, ..plain };
                 net.device.product(name, Shape::forward(n, input, d), operands)
             };
@@ -241,9 +241,9 @@ impl Network {
             let (x1, normed1, rstd1) =
                 (Address(b.x1.address), Address(b.normed1.address), Address(b.rstd1.address));
             ops.push(if layer == 0 {
-                self.embed(side, n, &[x1, normed1, rstd1, count, eps])
+                self.embed(weights, n, &[x1, normed1, rstd1, count, eps])
             } else {
-                let gain = side.gain(at.attention_norm);
+                let gain = weights.gain(at.attention_norm);
                 Self::rows_kernel("norm_rows", n, vec![x1, gain, normed1, rstd1, count, eps])
             });
             let (x, y) = (b.normed1.address, b.qkv.address);
@@ -259,8 +259,8 @@ impl Network {
                     Address(b.qkv.address),
                     Address(self.rotations.address),
                     self.field(self.fields.positions),
-                    at.q_norm.map_or(Address(0), |offset| side.gain(offset)),
-                    at.k_norm.map_or(Address(0), |offset| side.gain(offset)),
+                    at.q_norm.map_or(Address(0), |offset| weights.gain(offset)),
+                    at.k_norm.map_or(Address(0), |offset| weights.gain(offset)),
                     Address(b.qk.address),
                     count,
                     eps,
@@ -272,7 +272,7 @@ impl Network {
             let b = self.layer(layer);
             let arguments = vec![
                 Address(b.x2.address),
-                side.gain(at.mlp_norm),
+                weights.gain(at.mlp_norm),
                 Address(b.normed2.address),
                 Address(b.rstd2.address),
                 count,
@@ -346,13 +346,13 @@ impl Network {
     }
 
     /// The last norm at the wanted rows.
-    pub(super) fn last_norm(&self, side: Side, extent: Extent) -> Op {
+    pub(super) fn last_norm(&self, weights: DeviceWeights, extent: Extent) -> Op {
         let [sum, normed, rstd] = &self.last;
         let before = self.layer(self.config.n_layers - 1);
         let arguments = vec![
             Address(self.stream(&before.x2, &before.normed2)),
             Address(self.branch.address),
-            side.gain(self.offsets.norm),
+            weights.gain(self.offsets.norm),
             self.field(self.fields.rows),
             self.counts(),
             Address(sum.address),

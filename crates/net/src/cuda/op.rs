@@ -73,7 +73,7 @@ pub(super) enum Argument {
     Turn(Turn),
 }
 
-/// Mirror of `struct Turn` in `attention_bwd.cu`.
+/// ChessSymmetry of `struct Turn` in `attention_bwd.cu`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Turn {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::blas::Shape;
-use super::device::Device;
+use super::gpu::Gpu;
 use super::memory::Buffer;
-use super::network::{FULL, HALF, Side};
+use super::network::{DeviceWeights, FULL, HALF};
 use super::op::Argument::{Address, Float, Int};
 use super::op::{Op, Operands};
 use crate::error::NetError;
@@ -60,11 +60,7 @@ struct MuonGroup {
 }
 
 impl Optimizer {
-    pub(super) fn new(
-        device: &Device,
-        layout: &Layout,
-        settings: &OptimizerSettings,
-    ) -> Result<Self, NetError> {
+    pub(super) fn new(device: &Gpu, layout: &Layout, settings: &OptimizerSettings) -> Result<Self, NetError> {
         let len = layout.len();
         let mut codes = vec![0u8; len / ALIGN];
         let mut shapes: BTreeMap<(usize, usize), Vec<i32>> = BTreeMap::new();
@@ -99,7 +95,7 @@ impl Optimizer {
     }
 
     /// Copies a state to the device.
-    pub(super) fn set_state(&mut self, device: &Device, state: &TrainState) -> Result<(), NetError> {
+    pub(super) fn set_state(&mut self, device: &Gpu, state: &TrainState) -> Result<(), NetError> {
         let s = &self.settings;
         let mut hyper = [0f32; HYPER];
         // A limit nothing reaches stands for no clipping; infinity would turn zero gradients into NaN.
@@ -129,7 +125,7 @@ impl Optimizer {
     }
 
     /// Copies the state from the device.
-    pub(super) fn state(&self, device: &Device) -> Result<TrainState, NetError> {
+    pub(super) fn state(&self, device: &Gpu) -> Result<TrainState, NetError> {
         let read = |buffer: &Buffer| device.read::<f32>(buffer.address, self.len);
         Ok(TrainState {
             step: device.read::<f32>(self.hyper.address, HYPER)?[STEP] as u64,
@@ -141,7 +137,7 @@ impl Optimizer {
     }
 
     /// One of the two parameter buffers.
-    pub(super) fn parameters(&self, device: &Device, weights: Weights) -> Result<Vec<f32>, NetError> {
+    pub(super) fn parameters(&self, device: &Gpu, weights: Weights) -> Result<Vec<f32>, NetError> {
         let buffer = match weights {
             Weights::Live => &self.master,
             Weights::Average => &self.average,
@@ -150,12 +146,16 @@ impl Optimizer {
     }
 
     /// Addresses of the parameters the optimizer moves.
-    pub(super) fn live(&self) -> Side {
-        Side { full: self.master.address, half: self.working.address }
+    pub(super) fn live(&self) -> DeviceWeights {
+        DeviceWeights { full: self.master.address, half: self.working.address }
     }
 
     /// Addresses of the parameters asked for; the average's bf16 copy is made anew when an update came between.
-    pub(super) fn side(&mut self, device: &Device, weights: Weights) -> Result<Side, NetError> {
+    pub(super) fn device_weights(
+        &mut self,
+        device: &Gpu,
+        weights: Weights,
+    ) -> Result<DeviceWeights, NetError> {
         if weights == Weights::Live {
             return Ok(self.live());
         }
@@ -163,7 +163,7 @@ impl Optimizer {
             device.run(&self.to_bf16(&self.average, &self.average_working))?;
             self.average_is_stale = false;
         }
-        Ok(Side { full: self.average.address, half: self.average_working.address })
+        Ok(DeviceWeights { full: self.average.address, half: self.average_working.address })
     }
 
     /// Says that an update was started.
@@ -183,7 +183,7 @@ impl Optimizer {
     }
 
     /// The update. `head` is where the counts and settings of the batch lie, `gradient` the flat gradient.
-    pub(super) fn update(&self, device: &mut Device, head: u64, gradient: u64) -> Result<Vec<Op>, NetError> {
+    pub(super) fn update(&self, device: &mut Gpu, head: u64, gradient: u64) -> Result<Vec<Op>, NetError> {
         let (groups, hyper) = (Int((self.len / 4) as i32), Address(self.hyper.address));
         let mut ops = vec![
             Op::kernel(
@@ -226,7 +226,7 @@ impl Optimizer {
 }
 
 impl MuonGroup {
-    fn new(device: &Device, (rows, columns): (usize, usize), offsets: &[i32]) -> Result<Self, NetError> {
+    fn new(device: &Gpu, (rows, columns): (usize, usize), offsets: &[i32]) -> Result<Self, NetError> {
         let (n, short) = (offsets.len(), rows.min(columns));
         let x = || device.zeroed(n * rows * columns * HALF);
         let square = || device.zeroed(n * short * short * HALF);
@@ -243,7 +243,7 @@ impl MuonGroup {
     }
 
     /// Momentum, five rounds, and the step. cuBLAS is column-major: it sees each row-major matrix transposed, `[columns, rows]`.
-    fn update(&self, device: &mut Device, optimizer: &Optimizer, gradient: u64) -> Result<Vec<Op>, NetError> {
+    fn update(&self, device: &mut Gpu, optimizer: &Optimizer, gradient: u64) -> Result<Vec<Op>, NetError> {
         let (rows, columns, batch) = (self.rows, self.columns, self.n);
         let (len, hyper) = (Int((rows * columns) as i32), Address(optimizer.hyper.address));
         let kernel = |name, arguments| Op::Kernel {

@@ -99,7 +99,7 @@ impl Fields {
         batch: &Batch,
         rows: &LossRows,
         job: &Job<'_>,
-    ) -> Result<Packed, NetError> {
+    ) -> Result<PackedSizes, NetError> {
         let (n, n_rows) = (batch.len(), rows.len());
         let fits = |what, got, room| {
             if got > room { Err(NetError::Length { what, expected: room, got }) } else { Ok(()) }
@@ -150,7 +150,7 @@ impl Fields {
             n_walked as u32,
         ]);
         let words = self.targets + 2 * rows.target_ids.len();
-        Ok(Packed { n_rows, n_tiles, n_walked, n_spans, words })
+        Ok(PackedSizes { n_rows, n_tiles, n_walked, n_spans, words })
     }
 
     /// Lists the rows of each token.
@@ -264,7 +264,7 @@ pub(super) struct Job<'a> {
 
 /// What was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Packed {
+pub(super) struct PackedSizes {
     /// Loss rows.
     pub(super) n_rows: usize,
     /// Attention tiles, those of unused tokens included.
@@ -281,7 +281,7 @@ pub(super) struct Packed {
 mod tests {
     use super::*;
 
-    fn packed(batch: &Batch, rows: &LossRows, n_tokens: usize) -> (Fields, Vec<u32>, Packed) {
+    fn packed(batch: &Batch, rows: &LossRows, n_tokens: usize) -> (Fields, Vec<u32>, PackedSizes) {
         let fields = Fields::new(256, 64, 128, true);
         let mut block = vec![7; fields.words];
         let job = Job { n_tokens, learning_rate: 0.5, max_positions: 512, gradient: true, classes: &[] };

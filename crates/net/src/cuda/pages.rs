@@ -1,21 +1,21 @@
-//! Which pages of the cache belong to which session.
+//! Which pages of device memory belong to which KV cache.
 
 use std::collections::HashMap;
 
 use super::pack::TILE;
-use crate::decoder::SessionId;
+use crate::decoder::KvCacheId;
 use crate::error::NetError;
 
-/// Sessions and the pages they hold; a page has room for [`TILE`] tokens in all layers.
+/// KV caches and the pages they hold; a page has room for [`TILE`] tokens in all layers.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
     free: Vec<u32>,
-    sessions: HashMap<SessionId, Held>,
-    /// Ids are never used twice, so that a closed session cannot be mistaken for a new one.
+    caches: HashMap<KvCacheId, Held>,
+    /// Ids are never used twice, so that a closed cache cannot be mistaken for a new one.
     next_id: u64,
 }
 
-/// What a session holds.
+/// What a cache holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Held {
     /// Tokens in use.
@@ -30,38 +30,38 @@ impl Pages {
         Self { free: (0..n as u32).rev().collect(), ..Self::default() }
     }
 
-    /// A new session of `len` tokens, which its owner fills.
-    pub(super) fn open(&mut self, len: usize) -> Result<SessionId, NetError> {
-        let id = SessionId(self.next_id);
+    /// A new cache of `len` tokens, which its owner fills.
+    pub(super) fn open(&mut self, len: usize) -> Result<KvCacheId, NetError> {
+        let id = KvCacheId(self.next_id);
         let mut held = Held::default();
         self.grow(&mut held, len)?;
         held.len = len;
         self.next_id += 1;
-        self.sessions.insert(id, held);
+        self.caches.insert(id, held);
         Ok(id)
     }
 
-    /// Frees a session; one that is not open is no error.
-    pub(super) fn close(&mut self, id: SessionId) {
-        if let Some(held) = self.sessions.remove(&id) {
+    /// Frees a cache; one that is not open is no error.
+    pub(super) fn close(&mut self, id: KvCacheId) {
+        if let Some(held) = self.caches.remove(&id) {
             self.free.extend(held.pages);
         }
     }
 
-    /// What a session holds.
-    pub(super) fn session(&self, id: SessionId) -> Result<&Held, NetError> {
-        self.sessions.get(&id).ok_or(NetError::Session(id))
+    /// What a cache holds.
+    pub(super) fn cache(&self, id: KvCacheId) -> Result<&Held, NetError> {
+        self.caches.get(&id).ok_or(NetError::KvCache(id))
     }
 
-    /// Sets the length of a session, shorter or longer; on an error nothing is changed.
-    pub(super) fn resize(&mut self, id: SessionId, len: usize) -> Result<(), NetError> {
-        let mut held = self.sessions.remove(&id).ok_or(NetError::Session(id))?;
+    /// Sets the length of a cache, shorter or longer; on an error nothing is changed.
+    pub(super) fn resize(&mut self, id: KvCacheId, len: usize) -> Result<(), NetError> {
+        let mut held = self.caches.remove(&id).ok_or(NetError::KvCache(id))?;
         let grown = self.grow(&mut held, len);
         if grown.is_ok() {
             held.len = len;
             self.free.extend(held.pages.drain(len.div_ceil(TILE)..));
         }
-        self.sessions.insert(id, held);
+        self.caches.insert(id, held);
         grown
     }
 
@@ -70,7 +70,7 @@ impl Pages {
         if missing > self.free.len() {
             let free = self.free.len() * TILE;
             return Err(NetError::Device(format!(
-                "the cache is full: {} tokens wanted, {free} free",
+                "the KV cache memory is full: {} tokens wanted, {free} free",
                 missing * TILE
             )));
         }
@@ -88,17 +88,17 @@ mod tests {
         let mut pages = Pages::new(4);
         let a = pages.open(0).unwrap();
         let b = pages.open(65).unwrap();
-        assert_eq!(pages.session(b).unwrap().pages, [0, 1]);
+        assert_eq!(pages.cache(b).unwrap().pages, [0, 1]);
         pages.resize(a, 64).unwrap();
-        assert_eq!(pages.session(a).unwrap().pages, [2]);
+        assert_eq!(pages.cache(a).unwrap().pages, [2]);
         assert!(pages.resize(a, 200).is_err());
-        assert_eq!(pages.session(a).unwrap().len, 64);
+        assert_eq!(pages.cache(a).unwrap().len, 64);
         pages.resize(b, 10).unwrap();
-        assert_eq!(pages.session(b).unwrap(), &Held { len: 10, pages: vec![0] });
+        assert_eq!(pages.cache(b).unwrap(), &Held { len: 10, pages: vec![0] });
         pages.resize(a, 190).unwrap();
         pages.close(a);
         pages.close(a);
-        assert!(matches!(pages.session(a), Err(NetError::Session(_))));
+        assert!(matches!(pages.cache(a), Err(NetError::KvCache(_))));
         assert_eq!(pages.free.len(), 3);
     }
 }

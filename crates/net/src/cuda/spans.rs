@@ -1,6 +1,6 @@
 //! Short sequences: attention takes each as a whole, forward and backward in one launch each instead of three over tiles.
 
-use super::device::SharedMemory;
+use super::gpu::SharedMemory;
 use crate::config::TransformerConfig;
 
 /// Tokens of a tile; `SIDE` in `attention_short.cu`.

@@ -7,12 +7,12 @@ use cudarc::driver::CudaEvent;
 
 use super::backward::Gradients;
 use super::blas::Shape;
-use super::device::{Graph, failed};
+use super::gpu::{Graph, failed};
 use super::memory::{Buffer, Pinned};
-use super::network::{Extent, FULL, HALF, MAX_POSITIONS, Network, Side};
+use super::network::{DeviceWeights, Extent, FULL, HALF, MAX_POSITIONS, Network};
 use super::op::{Op, Operands};
 use super::optimizer::{HYPER, Optimizer, Outcome};
-use super::pack::{Fields, Job, Packed};
+use super::pack::{Fields, Job, PackedSizes};
 use crate::all_reduce::AllReduce;
 use crate::batch::{Batch, LossRows};
 use crate::config::TransformerConfig;
@@ -130,7 +130,7 @@ impl CudaTrainer {
     }
 
     /// Sizes to run a batch at.
-    pub(super) fn extent(&self, n_tokens: usize, packed: Option<Packed>) -> Extent {
+    pub(super) fn extent(&self, n_tokens: usize, packed: Option<PackedSizes>) -> Extent {
         let fields = &self.net.fields;
         let eighth = fields.max_tokens / 8;
         let rows_step = (fields.max_rows / 16).max(256);
@@ -191,19 +191,25 @@ impl CudaTrainer {
 
     /// All operations of a forward and backward pass.
     pub(super) fn pass(&mut self, extent: Extent, accumulate: bool) -> Result<Vec<Op>, NetError> {
-        let side = self.optimizer.live();
-        let mut ops = self.forward(side, extent, true)?;
-        ops.extend(self.gradients.backward(&mut self.net, side, extent, accumulate)?);
+        let parameters = self.optimizer.live();
+        let mut ops = self.forward(parameters, extent, true)?;
+        ops.extend(self.gradients.backward(&mut self.net, parameters, extent, accumulate)?);
         Ok(ops)
     }
 
     /// Forward pass, head and cross-entropy.
-    fn forward(&mut self, side: Side, extent: Extent, gradient: bool) -> Result<Vec<Op>, NetError> {
-        let mut ops = self.net.forward(side, extent, &|net, layer| net.flat_attention(layer, extent))?;
-        ops.push(self.net.last_norm(side, extent));
+    fn forward(
+        &mut self,
+        parameters: DeviceWeights,
+        extent: Extent,
+        gradient: bool,
+    ) -> Result<Vec<Op>, NetError> {
+        let mut ops =
+            self.net.forward(parameters, extent, &|net, layer| net.flat_attention(layer, extent))?;
+        ops.push(self.net.last_norm(parameters, extent));
         let (d, vocab) = (self.net.config.d_model, self.net.config.n_outputs());
         let operands = Operands::plain(
-            side.matrix(self.net.offsets.head),
+            parameters.matrix(self.net.offsets.head),
             self.net.last[1].address,
             self.net.logits.address,
         );
@@ -389,8 +395,8 @@ impl Trainer for CudaTrainer {
         self.check(batch, rows)?;
         self.drain()?;
         let (_, extent) = self.load(batch, rows, 0.0)?;
-        let side = self.optimizer.side(&self.net.device, weights)?;
-        let ops = self.forward(side, extent, false)?;
+        let parameters = self.optimizer.device_weights(&self.net.device, weights)?;
+        let ops = self.forward(parameters, extent, false)?;
         self.net.device.run_all(&ops)?;
         self.losses(rows)
     }
@@ -416,13 +422,14 @@ impl Trainer for CudaTrainer {
         self.net.device.bind()?;
         self.drain()?;
         let (_, extent) = self.load(batch, &wanted, 0.0)?;
-        let side = self.optimizer.side(&self.net.device, weights)?;
-        let mut ops = self.net.forward(side, extent, &|net, layer| net.flat_attention(layer, extent))?;
-        ops.push(self.net.last_norm(side, extent));
+        let parameters = self.optimizer.device_weights(&self.net.device, weights)?;
+        let mut ops =
+            self.net.forward(parameters, extent, &|net, layer| net.flat_attention(layer, extent))?;
+        ops.push(self.net.last_norm(parameters, extent));
         self.net.device.run_all(&ops)?;
         let (mut all, mut first) = (Vec::with_capacity(wants.len()), 0);
         for (want, columns) in wants.iter().zip(columns) {
-            let head = side.matrix(self.net.offsets.head) + (columns.start * d * HALF) as u64;
+            let head = parameters.matrix(self.net.offsets.head) + (columns.start * d * HALF) as u64;
             let n_rows = want.rows.len();
             all.push(self.head(head, first..first + n_rows, columns.len())?);
             first += n_rows;

@@ -2,7 +2,7 @@
 
 use crate::process::EngineError;
 use crate::uci::{Bound, LineReport, UciScore};
-use crate::{MoveVerdict, Score, Verdict};
+use crate::{RankedMove, Ranking, Score};
 use mavis_game::{Game, Move, Position};
 
 /// Reports by line number. An engine reports every line at every depth, several times what we need, so only the last are looked at.
@@ -63,26 +63,26 @@ impl Lines {
     }
 }
 
-/// The verdict, if the engine's choice is one of the moves.
-pub(super) fn verdict(
+/// The ranking, if the engine's choice is one of the moves.
+pub(super) fn ranking(
     position: &Position,
     scores: &[(Move, UciScore)],
     best: &str,
-) -> Result<Verdict, EngineError> {
+) -> Result<Ranking, EngineError> {
     let judged = |mv: Move| {
         let (_, score) = scores.iter().find(|(scored, _)| *scored == mv)?;
         let score = match *score {
             UciScore::Centipawns(value, _) => Score::Centipawns(value),
             UciScore::Mate(value, _) => Score::Mate(value),
         };
-        Some(MoveVerdict::new(position.rules(), mv, score, None))
+        Some(RankedMove::new(position.rules(), mv, score, None))
     };
-    let mut verdict = Verdict::sorted(position.legal_moves().into_iter().filter_map(judged).collect());
+    let mut ranking = Ranking::sorted(position.legal_moves().into_iter().filter_map(judged).collect());
     let nonsense = |_| EngineError::Nonsense { expected: "a legal best move", got: best.to_owned() };
     let best = position.parse_move(best).map_err(nonsense)?;
     // The engine knows more than its last full reports say: its choice goes first.
-    if let Some(at) = verdict.moves.iter().position(|verdict| verdict.mv == best) {
-        verdict.moves[..=at].rotate_right(1);
+    if let Some(at) = ranking.moves.iter().position(|entry| entry.mv == best) {
+        ranking.moves[..=at].rotate_right(1);
     }
-    Ok(verdict)
+    Ok(ranking)
 }

@@ -34,14 +34,14 @@ struct Edge {
     rave_wins: f32,
 }
 
-struct Node {
+struct UctNode {
     visits: f32,
     edges: Vec<Edge>,
 }
 
 /// A search tree.
 pub(super) struct Tree {
-    nodes: Vec<Node>,
+    nodes: Vec<UctNode>,
     random: Xoshiro256PlusPlus,
     playout: Playout,
 }
@@ -106,7 +106,7 @@ impl Tree {
             rave_visits: PRIOR * 2.0,
             rave_wins: PRIOR,
         });
-        self.nodes.push(Node { visits: 0.0, edges: edges.collect() });
+        self.nodes.push(UctNode { visits: 0.0, edges: edges.collect() });
         self.nodes.len() - 1
     }
 

@@ -18,7 +18,7 @@ pub(crate) struct Problem {
 }
 
 /// What a solver said.
-pub(crate) enum Answer {
+pub(crate) enum Solution {
     /// The expected.
     Right,
     /// This instead.
@@ -67,11 +67,11 @@ fn position(row: &[&str]) -> Hex {
 
 impl Problem {
     /// Solves the problem.
-    pub(crate) fn check(&self, solver: &mut HexSolver) -> Answer {
+    pub(crate) fn check(&self, solver: &mut HexSolver) -> Solution {
         let position = &self.position;
         let (found, right) = if self.find_winning {
             let Solved::Yes(moves) = solver.winning_moves(position).unwrap() else {
-                return Answer::OutOfReach;
+                return Solution::OutOfReach;
             };
             let found: BTreeSet<String> = moves.into_iter().map(|mv| position.move_text(mv)).collect();
             let expected: BTreeSet<String> = self.expected.iter().cloned().collect();
@@ -79,11 +79,11 @@ impl Problem {
             let right = expected.is_subset(&found) && expected.is_empty() == found.is_empty();
             (format!("{found:?}"), right)
         } else {
-            let Solved::Yes(wins) = solver.wins(position).unwrap() else { return Answer::OutOfReach };
+            let Solved::Yes(wins) = solver.wins(position).unwrap() else { return Solution::OutOfReach };
             let winner = if wins { position.side_to_move() } else { position.side_to_move().other() };
             let expected = if self.expected[0] == "black" { Side::First } else { Side::Second };
             (format!("{winner:?}"), winner == expected)
         };
-        if right { Answer::Right } else { Answer::Wrong(found) }
+        if right { Solution::Right } else { Solution::Wrong(found) }
     }
 }

@@ -2,12 +2,12 @@
 
 use mavis_game::{Connect4, Game, Move, Position, Rules};
 use mavis_oracle::{
-    Identity, MoveVerdict, Oracle, OracleError, OracleEvaluator, Score, Verdict,
+    Identity, Oracle, OracleError, OracleEvaluator, RankedMove, Ranking, Score,
     connect4::{Book, Connect4Solver},
 };
 use mavis_search::{
     Stop,
-    mcts::{Search, Settings},
+    mcts::{MctsSettings, Search},
 };
 use std::{
     collections::HashMap,
@@ -21,7 +21,7 @@ pub(crate) type Known = Arc<Mutex<HashMap<Connect4, i32>>>;
 pub(crate) struct Finder {
     evaluator: Arc<OracleEvaluator<Winners>>,
     judge: Winners,
-    settings: Settings,
+    settings: MctsSettings,
 }
 
 impl Finder {
@@ -79,15 +79,15 @@ impl Oracle for Winners {
         Identity { name: "winners".into(), version: String::new(), settings: String::new() }
     }
 
-    fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError> {
+    fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {
         let &Position::Connect4(game) = position else {
             return Err(OracleError::WrongGame { oracle: "winners".into(), rules: position.rules() });
         };
         let judge = |mv| {
             let mut next = game;
             next.play_unchecked(mv);
-            MoveVerdict::new(Rules::Connect4, mv, Score::Solved(-self.winner(next)), None)
+            RankedMove::new(Rules::Connect4, mv, Score::Solved(-self.winner(next)), None)
         };
-        Ok(Verdict { moves: position.legal_moves().into_iter().map(judge).collect() })
+        Ok(Ranking { moves: position.legal_moves().into_iter().map(judge).collect() })
     }
 }

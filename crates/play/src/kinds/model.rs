@@ -2,8 +2,8 @@
 
 use super::{search_keys, search_name, search_settings};
 use crate::{
-    BuildError, GreedyPlayer, GreedyScoring, GreedySettings, InternalPlayer, InternalPlayerSettings, Key,
-    Kind, Options, Player, Registry, SearchPlayer, Shared, SharedEvaluators,
+    BuildError, GreedyPlayer, GreedyPlayerSettings, GreedyScoring, InternalPlayer, InternalPlayerSettings,
+    Key, Kind, Options, Player, Registry, SearchPlayer, Shared, SharedEvaluators,
 };
 use mavis_eval::{Cache, Evaluator, WorldModel};
 use mavis_lang::{Top, trace::MAX_DEPTH};
@@ -14,7 +14,7 @@ use mavis_model::{
     internal::{Internal, InternalSettings},
 };
 use mavis_net::{Device, Precision};
-use mavis_search::knob::{Knob, Range};
+use mavis_search::tunable::{Range, Tunable};
 use std::{num::NonZeroUsize, path::Path, sync::Arc};
 
 /// Evaluations of a model that are remembered; one takes some ten kilobytes.
@@ -62,7 +62,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel, search: Defaul
         open: false,
         build: Box::new(move |options, seed| {
             let world = options.value::<WorldModel>("world")?.unwrap_or_default();
-            let settings = GreedySettings { world, ..greedy_settings(options)? };
+            let settings = GreedyPlayerSettings { world, ..greedy_settings(options)? };
             let evaluator = greedy.asked(options, world)?.evaluator(&greedy, options.kind())?;
             Ok(Box::new(GreedyPlayer::new("mav".to_owned(), evaluator, settings, seed)))
         }),
@@ -115,8 +115,8 @@ pub(super) fn greedy_keys() -> [Key; 2] {
     ]
 }
 
-pub(super) fn greedy_settings(options: &mut Options<'_>) -> Result<GreedySettings, BuildError> {
-    let mut settings = GreedySettings::default();
+pub(super) fn greedy_settings(options: &mut Options<'_>) -> Result<GreedyPlayerSettings, BuildError> {
+    let mut settings = GreedyPlayerSettings::default();
     settings.scoring = options.value("scoring")?.unwrap_or(settings.scoring);
     settings.temperature = options.value("temperature")?.unwrap_or(settings.temperature);
     let bad = |reason: &str| {
@@ -135,9 +135,9 @@ pub(super) fn greedy_settings(options: &mut Options<'_>) -> Result<GreedySetting
 fn threads_key() -> Key {
     const HELP: &str = "processor threads of a pass (default all cores)";
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let knob =
-        Knob { name: "threads", range: Range::Integer(1, 1024), default: cores.to_string(), help: HELP };
-    Key { knob: Some(knob), ..Key::new("threads", HELP) }
+    let tunable =
+        Tunable { name: "threads", range: Range::Integer(1, 1024), default: cores.to_string(), help: HELP };
+    Key { tunable: Some(tunable), ..Key::new("threads", HELP) }
 }
 
 /// The options of internal search.
@@ -145,7 +145,7 @@ fn internal_keys() -> Vec<Key> {
     let InternalPlayerSettings { breadth, depth, compact, context, .. } = InternalPlayerSettings::default();
     let integer = |name, most, default: usize, help| {
         let default = default.to_string();
-        Key::from(Knob { name, range: Range::Integer(u64::from(name != "depth"), most), default, help })
+        Key::from(Tunable { name, range: Range::Integer(u64::from(name != "depth"), most), default, help })
     };
     vec![
         integer("breadth", 400, usize::from(breadth), "Moves expanded at every inner node."),
@@ -155,7 +155,7 @@ fn internal_keys() -> Vec<Key> {
             usize::from(depth),
             "Plies from the root to the leaves; 0 plays as mav does.",
         ),
-        Key::from(Knob {
+        Key::from(Tunable {
             name: "compact",
             range: Range::Switch,
             default: compact.to_string(),
@@ -201,7 +201,8 @@ fn internal_player(
         asked.precision = Precision::Exact;
     }
     let evaluator = asked.evaluator(models, options.kind())?;
-    let plain = |name: String| GreedyPlayer::new(name, evaluator.clone(), GreedySettings::default(), seed);
+    let plain =
+        |name: String| GreedyPlayer::new(name, evaluator.clone(), GreedyPlayerSettings::default(), seed);
     if settings.depth == 0 {
         return Ok(Box::new(plain("mav".to_owned())));
     }

@@ -4,7 +4,7 @@ use crate::{
     BuildError, Fresh, Key, Kind, Limit, Maker, MpcPlayer, MpcSettings, Options, Player, PlayerSpec,
     Predicted, Registry, Staged, Steps,
 };
-use mavis_search::knob::{Knob, Range};
+use mavis_search::tunable::{Range, Tunable};
 use std::sync::Arc;
 
 /// The most calls at once; each has processes of its own.
@@ -99,18 +99,18 @@ fn inner(options: &mut Options<'_>, known: &Registry, seed: u64) -> Result<Box<d
 
 fn keys() -> Vec<Key> {
     let default = MpcSettings::default();
-    let knob = |name, range, default: String, help| Key::from(Knob { name, range, default, help });
+    let tunable = |name, range, default: String, help| Key::from(Tunable { name, range, default, help });
     vec![
         Key::new("evaluator", "the player whose word on a position counts, in braces if it has options"),
         Key::new("opponent", "the player who replies (default the evaluator)"),
-        knob("steps", Range::Choice(Steps::WORDS), default.steps.to_string(), "How far it looks"),
-        knob(
+        tunable("steps", Range::Choice(Steps::WORDS), default.steps.to_string(), "How far it looks"),
+        tunable(
             "p",
             Range::Integer(1, MOST_WIDTH as u64),
             default.width.to_string(),
             "Moves that a second step looks into",
         ),
-        knob(
+        tunable(
             "fortified",
             Range::Switch,
             default.fortified.to_string(),
@@ -122,7 +122,7 @@ fn keys() -> Vec<Key> {
         ),
         Key::new("nodes", "nodes of each call of a player (default its own)"),
         Key::new("depth", "depth of each call of a player (default its own)"),
-        knob(
+        tunable(
             "threads",
             Range::Integer(1, MOST_THREADS as u64),
             default.threads.to_string(),

@@ -1,7 +1,7 @@
 //! The move an evaluator likes best, without any search.
 
 use crate::{Analysis, Choice, MoveAnalysis, Player, PlayerError, Turn, runtime, shared::try_evaluator};
-use mavis_eval::{Evaluator, MoveValue, Request, Verdict, WorldModel};
+use mavis_eval::{EndOrMoves, Evaluator, MoveValue, Request, WorldModel};
 use mavis_game::{FromRules, Game, Position};
 use mavis_search::Stop;
 use mavis_value::Scoring;
@@ -21,7 +21,7 @@ const TIE: f32 = 0.01;
 
 /// How a greedy player chooses.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct GreedySettings {
+pub struct GreedyPlayerSettings {
     /// What decides.
     pub scoring: GreedyScoring,
     /// 0 plays the best move; above, moves are drawn with weights `exp(value / temperature)`.
@@ -30,7 +30,7 @@ pub struct GreedySettings {
     pub world: WorldModel,
 }
 
-impl Default for GreedySettings {
+impl Default for GreedyPlayerSettings {
     fn default() -> Self {
         Self { scoring: GreedyScoring::Mean, temperature: 0.0, world: WorldModel::Rules }
     }
@@ -78,14 +78,19 @@ impl FromStr for GreedyScoring {
 pub struct GreedyPlayer<G: Game = Position> {
     name: String,
     evaluator: Arc<dyn Evaluator<G>>,
-    settings: GreedySettings,
+    settings: GreedyPlayerSettings,
     random: Xoshiro256PlusPlus,
 }
 
 impl<G: Game> GreedyPlayer<G> {
     /// A player over an evaluator; its moves follow from the seed.
     #[must_use]
-    pub fn new(name: String, evaluator: Arc<dyn Evaluator<G>>, settings: GreedySettings, seed: u64) -> Self {
+    pub fn new(
+        name: String,
+        evaluator: Arc<dyn Evaluator<G>>,
+        settings: GreedyPlayerSettings,
+        seed: u64,
+    ) -> Self {
         Self { name, evaluator, settings, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
@@ -162,9 +167,9 @@ impl<G: FromRules> Player<G> for GreedyPlayer<G> {
         let asked = self.evaluator.evaluate_one(self.request(turn, &state));
         let reply = runtime.block_on(within(&stop, asked));
         let (listed, trouble) = match reply {
-            Some(Ok(evaluation)) => match evaluation.verdict {
-                Verdict::Moves(moves) => (moves, None),
-                Verdict::Ended(outcome) => {
+            Some(Ok(evaluation)) => match evaluation.content {
+                EndOrMoves::Moves(moves) => (moves, None),
+                EndOrMoves::Ended(outcome) => {
                     (Vec::new(), Some(format!("the evaluator calls the game over, {outcome}")))
                 }
             },
@@ -253,7 +258,7 @@ mod tests {
     use mavis_game::Rules;
     use std::collections::HashSet;
 
-    fn analyze(evaluator: impl Evaluator + 'static, settings: GreedySettings, seed: u64) -> Analysis {
+    fn analyze(evaluator: impl Evaluator + 'static, settings: GreedyPlayerSettings, seed: u64) -> Analysis {
         let position = Position::start(Rules::Othello);
         let mut player = GreedyPlayer::new("greedy".into(), Arc::new(evaluator), settings, seed);
         player
@@ -267,11 +272,11 @@ mod tests {
 
     #[test]
     fn the_best_value_is_played_and_scoring_matters() {
-        let mean = analyze(Scripted::new(4), GreedySettings::default(), 0);
+        let mean = analyze(Scripted::new(4), GreedyPlayerSettings::default(), 0);
         let values: Vec<f32> = mean.moves.iter().filter_map(|entry| entry.value).collect();
         assert!(values.len() == 4 && values.is_sorted_by(|a, b| a >= b), "{values:?}");
         assert_eq!(mean.choice.mv, mean.moves[0].mv);
-        let by_mode = GreedySettings { scoring: GreedyScoring::Max, ..GreedySettings::default() };
+        let by_mode = GreedyPlayerSettings { scoring: GreedyScoring::Max, ..GreedyPlayerSettings::default() };
         let max = analyze(Scripted::new(4), by_mode, 0);
         assert_ne!(max.moves[0].value, mean.moves[0].value);
     }
@@ -286,8 +291,8 @@ mod tests {
                 let moves = state.legal_moves().into_iter().zip(self.0);
                 let moves =
                     moves.map(|(mv, value)| MoveValue { mv, value: mavis_eval::Value::certain(value) });
-                let verdict = Verdict::Moves(moves.collect());
-                Ok(mavis_eval::Evaluation { state, verdict })
+                let content = EndOrMoves::Moves(moves.collect());
+                Ok(mavis_eval::Evaluation { state, content })
             };
             mavis_eval::ready(requests.iter().map(evaluation).collect())
         }
@@ -305,7 +310,7 @@ mod tests {
     fn the_evaluator_chooses_among_won_moves_or_always_if_asked_to() {
         let legal = Position::start(Rules::Othello).legal_moves();
         let check = |values, scoring, expected: usize| {
-            let settings = GreedySettings { scoring, ..GreedySettings::default() };
+            let settings = GreedyPlayerSettings { scoring, ..GreedyPlayerSettings::default() };
             let analysis = analyze(Values(values), settings, 0);
             assert_eq!(analysis.choice.mv, legal[expected], "{values:?} {scoring:?}");
         };
@@ -337,7 +342,7 @@ mod tests {
     #[test]
     fn the_seed_draws_among_equals_and_never_another_move() {
         let legal = Position::start(Rules::Othello).legal_moves();
-        let by_mode = GreedySettings { scoring: GreedyScoring::Max, ..GreedySettings::default() };
+        let by_mode = GreedyPlayerSettings { scoring: GreedyScoring::Max, ..GreedyPlayerSettings::default() };
         let draw = |values, seed| analyze(Silent(Values(values)), by_mode, seed).choice.mv;
         let drawn: HashSet<_> = (0..40).map(|seed| draw([0.5, 0.3, 0.5, 0.5], seed)).collect();
         assert_eq!(drawn, HashSet::from([legal[0], legal[2], legal[3]]));
@@ -349,7 +354,7 @@ mod tests {
 
     #[test]
     fn temperature_varies_the_move_and_a_seed_repeats_it() {
-        let warm = GreedySettings { temperature: 10.0, ..GreedySettings::default() };
+        let warm = GreedyPlayerSettings { temperature: 10.0, ..GreedyPlayerSettings::default() };
         let drawn: HashSet<_> = (0..40).map(|seed| analyze(Scripted::new(4), warm, seed).choice.mv).collect();
         assert_eq!(drawn.len(), 4);
         assert_eq!(analyze(Scripted::new(4), warm, 9), analyze(Scripted::new(4), warm, 9));
@@ -358,7 +363,7 @@ mod tests {
     #[test]
     fn trouble_gives_a_legal_move_and_a_note() {
         let broken = Faulty::new(Scripted::new(1), Faults { failures: 1.0, ..Faults::default() });
-        let analysis = analyze(broken, GreedySettings::default(), 0);
+        let analysis = analyze(broken, GreedyPlayerSettings::default(), 0);
         assert!(analysis.choice.thought.note.is_some_and(|note| note.contains("on purpose")));
     }
 }

@@ -17,7 +17,7 @@ use mavis_lang::{
     vocabulary,
 };
 use mavis_model::{
-    decode::TraceSettings,
+    decode::TraceDecodeSettings,
     internal::{Internal, Written},
 };
 use std::{
@@ -152,7 +152,7 @@ impl InternalPlayer {
     /// Has the trace written and follows it; the number of passes comes with the ending.
     fn write(&self, turn: &mut Turn<'_>, progress: &mut TraceProgress, max_tokens: usize) -> (Ending, u64) {
         let deadline = turn.limit.deadline(Instant::now(), Duration::from_millis(5));
-        let settings = TraceSettings { max_tokens, drafting: true };
+        let settings = TraceDecodeSettings { max_tokens, drafting: true };
         let written = self.internal.search(*progress.shape(), turn.position, settings);
         let (mut n_passes, mut n_known) = (0, 0);
         loop {

@@ -7,7 +7,7 @@ pub use by_game::{EngineSpec, GameOracle};
 use super::greedy::without_opinion;
 use crate::{Analysis, Choice, MoveAnalysis, Player, PlayerError, Turn, runtime};
 use mavis_game::{Position, Rules};
-use mavis_oracle::{MoveVerdict, Oracle, OracleError, Score};
+use mavis_oracle::{Oracle, OracleError, RankedMove, Score};
 use mavis_search::Stop;
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -36,7 +36,7 @@ impl<O: Oracle + 'static> Player for OraclePlayer<O> {
         self.name.clone()
     }
 
-    /// One verdict shows whether its engine is there.
+    /// One ranking shows whether its engine is there.
     fn ready_for(&mut self, rules: Rules) -> Result<(), PlayerError> {
         let mut oracle = self.oracle.lock().unwrap_or_else(PoisonError::into_inner);
         match oracle.evaluate(&Position::start(rules)) {
@@ -64,17 +64,17 @@ impl<O: Oracle + 'static> Player for OraclePlayer<O> {
                 () = stop.due() => None,
             }
         });
-        let verdict = match answer {
-            None => return without_opinion(turn, "no verdict in time"),
+        let ranking = match answer {
+            None => return without_opinion(turn, "no answer in time"),
             Some(Err(error)) => return Err(PlayerError::Failed(format!("the oracle broke off: {error}"))),
             Some(Ok(Err(OracleError::WrongGame { rules, .. }))) => {
                 return Err(PlayerError::unsupported(&self.name, rules));
             }
             Some(Ok(Err(error))) => return Err(PlayerError::Failed(error.to_string())),
-            Some(Ok(Ok(verdict))) => verdict,
+            Some(Ok(Ok(ranking))) => ranking,
         };
-        let allowed = |judged: &&MoveVerdict| turn.limit.allows(judged.mv);
-        let moves: Vec<MoveAnalysis> = verdict.moves.iter().filter(allowed).map(opinion).collect();
+        let allowed = |judged: &&RankedMove| turn.limit.allows(judged.mv);
+        let moves: Vec<MoveAnalysis> = ranking.moves.iter().filter(allowed).map(opinion).collect();
         match Analysis::of_moves(moves, 0) {
             Some(analysis) => {
                 analysis.tell(&turn.limit, turn.sink);
@@ -85,7 +85,7 @@ impl<O: Oracle + 'static> Player for OraclePlayer<O> {
     }
 }
 
-fn opinion(judged: &MoveVerdict) -> MoveAnalysis {
+fn opinion(judged: &RankedMove) -> MoveAnalysis {
     let (centipawns, mate) = match judged.score {
         Score::Centipawns(centipawns) => (Some(centipawns), None),
         Score::Mate(moves) => (None, Some(moves)),

@@ -2,7 +2,7 @@
 
 use crate::{Analysis, Limit, MoveAnalysis, Player, Turn};
 use mavis_game::{Game as _, Move, Position};
-use mavis_oracle::{Identity, MoveVerdict, Oracle, OracleError, Score, Verdict};
+use mavis_oracle::{Identity, Oracle, OracleError, RankedMove, Ranking, Score};
 
 /// Judges positions by what a player thinks of every move, each position as the first of a new game.
 ///
@@ -13,7 +13,7 @@ pub struct PlayerOracle {
 }
 
 impl PlayerOracle {
-    /// An oracle over a player; `settings` is what its verdicts depend on, for the tables that keep them.
+    /// An oracle over a player; `settings` is what its rankings depend on, for the tables that keep them.
     #[must_use]
     pub fn new(player: Box<dyn Player>, settings: String) -> Self {
         let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -31,7 +31,7 @@ impl Oracle for PlayerOracle {
         self.identity.clone()
     }
 
-    fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError> {
+    fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {
         let rules = position.rules();
         if position.outcome().is_some() {
             return Err(OracleError::GameOver { position: position.to_string() });
@@ -39,7 +39,7 @@ impl Oracle for PlayerOracle {
         if self.player.ready_for(rules).is_err() {
             return Err(OracleError::WrongGame { oracle: self.identity.name.clone(), rules });
         }
-        // A verdict does not depend on the positions asked about before.
+        // A ranking does not depend on the positions asked about before.
         self.player.reseed(0);
         self.player.new_game(rules);
         let mut ignore = |_: &crate::Thought| {};
@@ -48,10 +48,10 @@ impl Oracle for PlayerOracle {
             .analyze(&mut Turn::alone(position, Limit::default(), &mut ignore))
             .map_err(|error| self.no_answer(position, error.to_string()))?;
         match rates(position, &analysis) {
-            Ok(rates) => Ok(Verdict {
+            Ok(rates) => Ok(Ranking {
                 moves: rates
                     .into_iter()
-                    .map(|(mv, rate)| MoveVerdict::new(rules, mv, Score::WinRate(rate), None))
+                    .map(|(mv, rate)| RankedMove::new(rules, mv, Score::WinRate(rate), None))
                     .collect(),
             }),
             Err(mv) => {

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
     use crate::{Choice, Thought};
     use mavis_model::predictor::PredictorSettings;
-    use mavis_net::{Batch, Decoder, Logits, NetError, SessionId, TransformerConfig, Want};
+    use mavis_net::{Batch, Decoder, KvCacheId, Logits, NetError, TransformerConfig, Want};
     use mavis_search::Cancel;
     use std::collections::HashSet;
     use std::sync::{Arc, Mutex};
@@ -264,26 +264,26 @@ mod tests {
             Ok(Logits { values, n_columns })
         }
 
-        fn open(&mut self) -> Result<SessionId, NetError> {
-            Err(NetError::Device("no sessions".into()))
+        fn open(&mut self) -> Result<KvCacheId, NetError> {
+            Err(NetError::Device("no caches".into()))
         }
 
-        fn fork(&mut self, session: SessionId, _: usize) -> Result<SessionId, NetError> {
-            Err(NetError::Session(session))
+        fn fork(&mut self, cache: KvCacheId, _: usize) -> Result<KvCacheId, NetError> {
+            Err(NetError::KvCache(cache))
         }
 
-        fn close(&mut self, _: SessionId) {}
+        fn close(&mut self, _: KvCacheId) {}
 
-        fn session_len(&self, session: SessionId) -> Result<usize, NetError> {
-            Err(NetError::Session(session))
+        fn cache_len(&self, cache: KvCacheId) -> Result<usize, NetError> {
+            Err(NetError::KvCache(cache))
         }
 
-        fn truncate(&mut self, session: SessionId, _: usize) -> Result<(), NetError> {
-            Err(NetError::Session(session))
+        fn truncate(&mut self, cache: KvCacheId, _: usize) -> Result<(), NetError> {
+            Err(NetError::KvCache(cache))
         }
 
-        fn extend(&mut self, sessions: &[SessionId], _: &Batch, _: &Want) -> Result<Logits, NetError> {
-            Err(NetError::Session(sessions[0]))
+        fn extend(&mut self, caches: &[KvCacheId], _: &Batch, _: &Want) -> Result<Logits, NetError> {
+            Err(NetError::KvCache(caches[0]))
         }
     }
 

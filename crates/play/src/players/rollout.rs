@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// Searches with random rollouts.
 pub struct RolloutPlayer {
-    settings: rollout::Settings,
+    settings: rollout::RolloutSettings,
     /// The number of simulations asked for; `None` means 1000, or as many as the time allows when time is limited.
     simulations: Option<u32>,
 }
@@ -16,7 +16,7 @@ impl RolloutPlayer {
     /// A player with a number of simulations a move and an exploration constant, or the defaults.
     #[must_use]
     pub fn new(simulations: Option<u32>, c: Option<f32>, seed: u64) -> Self {
-        let mut settings = rollout::Settings { seed, ..rollout::Settings::default() };
+        let mut settings = rollout::RolloutSettings { seed, ..rollout::RolloutSettings::default() };
         settings.c = c.unwrap_or(settings.c);
         Self { settings, simulations }
     }

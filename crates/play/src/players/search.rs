@@ -3,11 +3,11 @@
 use crate::{
     Analysis, Choice, Limit, MoveAnalysis, Player, PlayerError, Thought, Turn, runtime, shared::try_evaluator,
 };
-use mavis_eval::{Evaluation, Evaluator, Verdict};
+use mavis_eval::{EndOrMoves, Evaluation, Evaluator};
 use mavis_game::{FromRules, Game, Position};
 use mavis_search::{
     Stop,
-    mcts::{MoveReport, Proof, RefereeReport, Report, Search, Settings},
+    mcts::{MctsSettings, MoveReport, Proof, Report, RulesCheck, Search},
     wire::SavedTree,
 };
 use std::{
@@ -24,7 +24,7 @@ const TIMED_LEAF_COUNT: u32 = 16;
 pub struct SearchPlayer<G: Game = Position> {
     name: String,
     evaluator: Arc<dyn Evaluator<G>>,
-    settings: Settings,
+    settings: MctsSettings,
     /// Whether the number of simulations was asked for; otherwise a limit of time alone lifts it.
     fixed_simulations: bool,
     /// The search of the game so far.
@@ -37,14 +37,14 @@ impl<G: Game> SearchPlayer<G> {
     pub fn new(
         name: String,
         evaluator: Arc<dyn Evaluator<G>>,
-        settings: Settings,
+        settings: MctsSettings,
         fixed_simulations: bool,
     ) -> Self {
         Self { name, evaluator, settings, fixed_simulations, search: None }
     }
 
     /// The settings under a limit.
-    fn limited(&self, limit: &Limit, timed: bool) -> Settings {
+    fn limited(&self, limit: &Limit, timed: bool) -> MctsSettings {
         let mut settings = self.settings.clone();
         let by_nodes = limit.nodes.map(|nodes| u32::try_from(nodes).unwrap_or(u32::MAX));
         if !self.fixed_simulations && (timed || limit.infinite || limit.depth.is_some() || by_nodes.is_some())
@@ -135,8 +135,8 @@ impl<G: FromRules> Player<G> for SearchPlayer<G> {
         self.search.as_ref().map(Search::snapshot)
     }
 
-    fn refereed_tree(&self) -> Option<RefereeReport> {
-        self.search.as_ref().and_then(Search::referee)
+    fn tree_check(&self) -> Option<RulesCheck> {
+        self.search.as_ref().and_then(Search::rules_check)
     }
 
     fn resume(&mut self, tree: &SavedTree) -> Result<(), PlayerError> {
@@ -149,11 +149,11 @@ impl<G: FromRules> Player<G> for SearchPlayer<G> {
 /// A report as an analysis, the chosen move first; `None` if the search found out nothing.
 fn analysis<G: Game>(report: &Report, root: Option<&Evaluation<G>>) -> Option<Analysis> {
     let best = report.best.filter(|_| !report.moves.is_empty())?;
-    let distribution = |entry: &MoveReport| match &root?.verdict {
-        Verdict::Moves(moves) => {
+    let distribution = |entry: &MoveReport| match &root?.content {
+        EndOrMoves::Moves(moves) => {
             moves.iter().find(|listed| listed.mv == entry.mv)?.value.distribution.clone()
         }
-        Verdict::Ended(_) => None,
+        EndOrMoves::Ended(_) => None,
     };
     let mut moves: Vec<MoveAnalysis> = report
         .moves
@@ -221,7 +221,7 @@ mod tests {
     }
 
     fn player(simulations: u32) -> SearchPlayer {
-        let settings = Settings { simulations, batch: 4, ..Settings::default() };
+        let settings = MctsSettings { simulations, batch: 4, ..MctsSettings::default() };
         SearchPlayer::new("test".into(), Arc::new(Scripted::new(1)), settings, true)
     }
 
@@ -292,7 +292,7 @@ mod tests {
             [Faults { hangs: 1.0, ..Faults::default() }, Faults { failures: 1.0, ..Faults::default() }]
         {
             let evaluator = Arc::new(Faulty::new(Scripted::new(1), faults));
-            let mut player = SearchPlayer::new("faulty".into(), evaluator, Settings::default(), false);
+            let mut player = SearchPlayer::new("faulty".into(), evaluator, MctsSettings::default(), false);
             let mut sink = |_: &Thought| {};
             let limit = Limit { time: Some(Duration::from_millis(30)), ..Limit::default() };
             let choice = player.choose(&mut turn(&position, limit, &mut sink)).unwrap();

@@ -5,7 +5,7 @@ use super::{
     servers::Servers,
     wire::{Choice, CompletionRequest, Prompt},
 };
-use mavis_eval::{EvalError, Evaluation, MoveValue, Reply, Request, Value, Verdict, WorldModel};
+use mavis_eval::{EndOrMoves, EvalError, Evaluation, MoveValue, Reply, Request, Value, WorldModel};
 use mavis_game::{Game as _, Move, Position};
 use mavis_lang::{
     Answer, Commands, Listing, Request as Question, Token, moves, parse_answer,
@@ -47,15 +47,15 @@ impl Asker {
                 };
                 let state = request.by_rules().ok_or_else(illegal)?;
                 if let Some(outcome) = state.outcome() {
-                    return Ok(Evaluation { state, verdict: Verdict::Ended(outcome) });
+                    return Ok(Evaluation { state, content: EndOrMoves::Ended(outcome) });
                 }
                 let answer = match self.settings.question {
                     Asking::Moves => self.values(&state).await?,
                     Asking::List => self.list(&state, state.n_legal_moves()).await?,
                 };
                 match answer {
-                    verdict @ Verdict::Moves(_) => Ok(Evaluation { state, verdict }),
-                    Verdict::Ended(_) => {
+                    content @ EndOrMoves::Moves(_) => Ok(Evaluation { state, content }),
+                    EndOrMoves::Ended(_) => {
                         Err(EvalError::hallucination(Mistake::WrongEnd, format!("{state} is not over")))
                     }
                 }
@@ -65,8 +65,8 @@ impl Asker {
                     Request::State(state) => state.clone(),
                     Request::Child { parent, mv } => Arc::new(self.track(parent, *mv).await?),
                 };
-                let verdict = self.list(&state, MOST_MOVES).await?;
-                Ok(Evaluation { state, verdict })
+                let content = self.list(&state, MOST_MOVES).await?;
+                Ok(Evaluation { state, content })
             }
         }
     }
@@ -91,7 +91,7 @@ impl Asker {
     }
 
     /// The legal moves of a state with their values, each asked for by itself; one without a value is left out.
-    async fn values(&self, state: &Position) -> Result<Verdict, EvalError> {
+    async fn values(&self, state: &Position) -> Result<EndOrMoves, EvalError> {
         let question = Question::at(state.clone(), Commands::top_all(state.rules()));
         let mut opening = question.prompt();
         opening.extend(question.opening());
@@ -111,15 +111,15 @@ impl Asker {
             let reason = format!("'{wrote}' where a value is expected");
             return Err(EvalError::hallucination(Mistake::Malformed, reason));
         }
-        Ok(Verdict::Moves(entries))
+        Ok(EndOrMoves::Moves(entries))
     }
 
     /// The moves of a state with their values, or its end.
-    async fn list(&self, state: &Position, n_moves: usize) -> Result<Verdict, EvalError> {
+    async fn list(&self, state: &Position, n_moves: usize) -> Result<EndOrMoves, EvalError> {
         let question = Question::at(state.clone(), Commands::top_all(state.rules()));
         let (answer, values) = self.ask(&question, 2 * n_moves + 2).await?;
         match answer.listing {
-            Some(Listing::Over(outcome)) => Ok(Verdict::Ended(outcome)),
+            Some(Listing::Over(outcome)) => Ok(EndOrMoves::Ended(outcome)),
             Some(Listing::Moves(listed)) => {
                 // Distributions count only if they are those of the very values that were read.
                 let told =
@@ -130,7 +130,7 @@ impl Asker {
                     let certain = || Value::certain(bucket.win_probability());
                     MoveValue { mv, value: distribution.map_or_else(certain, Value::from) }
                 });
-                Ok(Verdict::Moves(entries.collect()))
+                Ok(EndOrMoves::Moves(entries.collect()))
             }
             None => Err(EvalError::hallucination(Mistake::Malformed, "no list in the answer")),
         }

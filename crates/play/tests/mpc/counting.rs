@@ -164,7 +164,7 @@ impl Player for Silent {
     }
 
     fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
-        let note = Some("no verdict in time".to_owned());
+        let note = Some("no answer in time".to_owned());
         let mv = turn.position.legal_moves()[0];
         Ok(Choice { mv, thought: Thought { note, ..Thought::default() } })
     }
@@ -180,7 +180,7 @@ fn an_evaluator_without_an_opinion_loses_no_game() {
             let choice = analyze(&mut player, &position, Limit::default()).unwrap().choice;
             assert_eq!(choice.mv, position.legal_moves()[0]);
             let note = choice.thought.note.unwrap();
-            assert!(note.contains("no verdict in time") && note.contains("first legal move"), "{note}");
+            assert!(note.contains("no answer in time") && note.contains("first legal move"), "{note}");
         }
     }
 }

@@ -30,7 +30,7 @@ fn states<G: Planes>(mut state: G) -> Vec<G> {
 /// Every search as a line: game, ply, expansions, depth, evaluations of both nets, and the q-values.
 fn lines<G: Planes + Default>(lines: &mut Vec<String>) {
     let [value, action] = nets(&G::default());
-    for settings in [Settings { expansions: 12, depth: 99 }, Settings { expansions: 40, depth: 3 }] {
+    for settings in [BeamSettings { expansions: 12, depth: 99 }, BeamSettings { expansions: 40, depth: 3 }] {
         for state in states(G::default()) {
             let (v, q) = (Asker::new(&value, Weights::Live), Asker::new(&action, Weights::Live));
             let results = search_group(&[&state], &settings, &v, &q).unwrap();
@@ -71,7 +71,7 @@ fn many_searches_together_are_each_by_itself() {
     let [value, action] = nets(&Connect4::default());
     let all = states(Connect4::default());
     let (v, q) = (Asker::new(&value, Weights::Live), Asker::new(&action, Weights::Live));
-    let settings = Settings { expansions: 25, depth: 4 };
+    let settings = BeamSettings { expansions: 25, depth: 4 };
     let twice: Vec<&Connect4> = all.iter().chain(&all).collect();
     let together = search_all(&twice, &settings, &v, &q, &crate::Meter::default()).unwrap();
     for (state, found) in twice.iter().zip(&together) {

@@ -9,7 +9,7 @@ use mavis_game::Move;
 use mavis_net::Weights;
 use mavis_search::{
     Stop,
-    beam::{Ask, Beam, Settings},
+    beam::{Ask, Beam, BeamSettings},
 };
 use std::time::Instant;
 
@@ -37,7 +37,7 @@ pub(super) struct Opinion {
 pub(super) fn think<G: Planes>(
     state: &G,
     model: &Model,
-    search: Option<&(Settings, Stop)>,
+    search: Option<&(BeamSettings, Stop)>,
 ) -> Result<(Vec<Opinion>, u64), ProbsError> {
     let v = Asker::new(&*model.value, Weights::Live);
     let q = Asker::new(&*model.action, Weights::Live);
@@ -70,7 +70,7 @@ fn at_once<G: Planes>(state: &G, algorithm: Algorithm, q: &Asker<'_>) -> Result<
 /// Beam searches of growing size until the budget or the time is used up; the largest that ended counts.
 fn beam_within<G: Planes>(
     state: &G,
-    settings: &Settings,
+    settings: &BeamSettings,
     stop: &Stop,
     nets: (&Asker<'_>, &Asker<'_>),
     opinions: &mut [Opinion],
@@ -79,7 +79,7 @@ fn beam_within<G: Planes>(
         if stop.deadline.is_some() { FIRST.min(settings.expansions) } else { settings.expansions };
     loop {
         let began = Instant::now();
-        let part = Settings { expansions, ..*settings };
+        let part = BeamSettings { expansions, ..*settings };
         let Some((q_values, whole)) = one_beam(state, &part, stop, nets)? else { return Ok(()) };
         for (opinion, (_, q)) in opinions.iter_mut().zip(q_values) {
             (opinion.order, opinion.value) = (q, Some(q));
@@ -103,7 +103,7 @@ fn beam_within<G: Planes>(
 #[expect(clippy::type_complexity, reason = "a pair of results, used once")]
 fn one_beam<G: Planes>(
     state: &G,
-    settings: &Settings,
+    settings: &BeamSettings,
     stop: &Stop,
     (v, q): (&Asker<'_>, &Asker<'_>),
 ) -> Result<Option<(Vec<(Move, f32)>, bool)>, ProbsError> {
@@ -139,7 +139,7 @@ fn one_beam<G: Planes>(
 /// The q-values of one whole beam search, best first.
 pub(crate) fn beam_values<G: Planes>(
     state: &G,
-    settings: &Settings,
+    settings: &BeamSettings,
     nets: (&Asker<'_>, &Asker<'_>),
 ) -> Result<Vec<(Move, f32)>, ProbsError> {
     let (mut values, _) = one_beam(state, settings, &Stop::default(), nets)?.unwrap_or_default();

@@ -10,7 +10,7 @@ use criterion::{Criterion, measurement::Measurement};
 use mavis_game::{Game as _, Position, Rules, for_game};
 use mavis_search::{
     Stop,
-    mcts::{Settings, search_game},
+    mcts::{MctsSettings, search_game},
 };
 use std::{ffi::OsStr, io::Write, process::Command, time::Duration};
 
@@ -79,7 +79,7 @@ struct Row {
 impl Row {
     fn round(&mut self) {
         let start = Position::start(self.rules);
-        let settings = Settings { simulations: self.simulations, ..Settings::default() };
+        let settings = MctsSettings { simulations: self.simulations, ..MctsSettings::default() };
         let begun = Clock.start();
         let report = for_game!(&start, game => search_game(game, &settings, &Stop::never(), free));
         self.search = self.search.min(Clock.end(begun));

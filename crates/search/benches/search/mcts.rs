@@ -8,7 +8,7 @@ use mavis_eval::Free;
 use mavis_game::{Game, Move, Moves, Position, Rules, for_game};
 use mavis_search::{
     Stop,
-    mcts::{Search, Settings, search_game},
+    mcts::{MctsSettings, Search, search_game},
 };
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ pub(crate) fn free<G: Game>(position: &G, moves: &mut Vec<(Move, f32)>) {
     moves.extend(legal.iter().map(|&mv| (mv, 0.5)));
 }
 
-fn settings(simulations: u32) -> Settings {
-    Settings { simulations, ..Default::default() }
+fn settings(simulations: u32) -> MctsSettings {
+    MctsSettings { simulations, ..Default::default() }
 }
 
 fn plain(group: &mut BenchmarkGroup<'_, Clock>, rules: Rules, simulations: u32) {

@@ -16,7 +16,7 @@ pub(crate) fn rollouts(criterion: &mut Criterion<Clock>) {
         (Rules::Chess, 1_000),
     ] {
         let position = Position::start(rules);
-        let settings = rollout::Settings { simulations, ..Default::default() };
+        let settings = rollout::RolloutSettings { simulations, ..Default::default() };
         group.throughput(Throughput::Elements(u64::from(simulations)));
         group.bench_function(rules.name(), |bencher| {
             bencher.iter(|| rollout::search(&position, &settings, &Stop::never()));

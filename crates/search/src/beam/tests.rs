@@ -17,7 +17,7 @@ fn v(state: &Connect4, salt: u64) -> f32 {
     hash(state.key(), salt + 1)
 }
 
-fn run(root: Connect4, settings: &Settings, salt: u64) -> (Vec<(Move, f32)>, usize) {
+fn run(root: Connect4, settings: &BeamSettings, salt: u64) -> (Vec<(Move, f32)>, usize) {
     let mut beam = Beam::new(root, settings);
     let mut n_questions = 0;
     loop {
@@ -38,7 +38,7 @@ fn run(root: Connect4, settings: &Settings, salt: u64) -> (Vec<(Move, f32)>, usi
 }
 
 /// Algorithm 1 line by line.
-fn literal(root: Connect4, settings: &Settings, salt: u64) -> Vec<(Move, f32)> {
+fn literal(root: Connect4, settings: &BeamSettings, salt: u64) -> Vec<(Move, f32)> {
     type Item = (Option<f32>, Connect4, Vec<(Move, usize)>);
     let mut tree: Vec<Item> = vec![(None, root, Vec::new())];
     let mut beam: Vec<(f32, usize, u32)> = vec![(f32::INFINITY, 0, 0)];
@@ -87,7 +87,7 @@ proptest! {
                 root = next;
             }
         }
-        let settings = Settings { expansions, depth };
+        let settings = BeamSettings { expansions, depth };
         let (q_values, _) = run(root, &settings, u64::from(salt));
         prop_assert_eq!(q_values, literal(root, &settings, u64::from(salt)));
     }
@@ -96,7 +96,7 @@ proptest! {
 #[test]
 fn certain_expansions_are_asked_for_together() {
     // The root needs no question, its seven children one, and the leaves one.
-    let (_, n_questions) = run(Connect4::default(), &Settings { expansions: 8, depth: 4 }, 1);
+    let (_, n_questions) = run(Connect4::default(), &BeamSettings { expansions: 8, depth: 4 }, 1);
     assert_eq!(n_questions, 3);
 }
 
@@ -104,7 +104,7 @@ fn certain_expansions_are_asked_for_together() {
 fn a_tree_of_finished_games_alone_needs_no_values() {
     // Seven cells are open: the whole tree ends, and its ends reach the root though no leaf asks for a value.
     let root = Connect4::parse("ox.o.oo/ox.x.xo/xo.x.oo/oxxx.xx/xoxooxx/xoxooxo o").unwrap();
-    let settings = Settings { expansions: 1000, depth: 50 };
+    let settings = BeamSettings { expansions: 1000, depth: 50 };
     let (q_values, n_questions) = run(root, &settings, 3);
     assert_eq!(q_values, literal(root, &settings, 3));
     assert_eq!(q_values[0], (Move(2), -1.0));
@@ -117,8 +117,8 @@ fn a_won_game_is_seen_and_a_finished_one_has_no_moves() {
     for column in [3, 0, 3, 0, 3, 0] {
         root.play(Move(column)).unwrap();
     }
-    let (q_values, _) = run(root, &Settings { expansions: 1, depth: 1 }, 5);
+    let (q_values, _) = run(root, &BeamSettings { expansions: 1, depth: 1 }, 5);
     assert_eq!(q_values[3], (Move(3), 1.0));
     root.play(Move(3)).unwrap();
-    assert!(matches!(Beam::new(root, &Settings::default()).ask(), Ask::Done(moves) if moves.is_empty()));
+    assert!(matches!(Beam::new(root, &BeamSettings::default()).ask(), Ask::Done(moves) if moves.is_empty()));
 }

@@ -1,7 +1,7 @@
 //! Which move to play (algorithm 8), with what is proven put first.
 
 use super::{
-    FinalMove, Settings,
+    FinalMove, MctsSettings,
     proof::{Fate, Proof},
     tree::{EdgeIdx, NodeIdx, Tree},
 };
@@ -17,7 +17,7 @@ impl Tree {
     }
 
     /// The move to play from the root. The random key decides only the sampled one.
-    pub(crate) fn final_edge(&self, settings: &Settings, random: &mut Random) -> Option<EdgeIdx> {
+    pub(crate) fn final_edge(&self, settings: &MctsSettings, random: &mut Random) -> Option<EdgeIdx> {
         let best = match settings.final_move {
             FinalMove::Visits | FinalMove::Sample => self.best_edge(NodeIdx::ROOT)?,
             FinalMove::Value => self.best_by(NodeIdx::ROOT, |one, other| {

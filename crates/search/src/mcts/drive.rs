@@ -5,7 +5,7 @@
 //! others are asked for in their place.
 
 use super::{
-    Order, Report, Settings, Stopped,
+    MctsSettings, Order, Report, Stopped,
     pace::Pace,
     proof::Proof,
     report::Counts,
@@ -32,7 +32,7 @@ const KNOWN_IN_A_ROW: u32 = 1000;
 pub(crate) struct Drive<'a, W: World> {
     pub(crate) simulator: &'a mut Simulator<W>,
     pub(crate) evaluator: &'a dyn Evaluator<W::Root>,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a MctsSettings,
     pub(crate) counts: Counts,
     root: Root<'a, W::Root>,
     flights: Flights<W::Root>,
@@ -55,7 +55,7 @@ impl<'a, W: Asked> Drive<'a, W> {
     pub(crate) fn new(
         simulator: &'a mut Simulator<W>,
         evaluator: &'a dyn Evaluator<W::Root>,
-        settings: &'a Settings,
+        settings: &'a MctsSettings,
         root: Root<'a, W::Root>,
     ) -> Self {
         let flights = Flights { queue: VecDeque::new(), order: settings.order };
@@ -274,7 +274,7 @@ impl<'a, W: Asked> Drive<'a, W> {
 /// How a tree stands, with the move to play.
 pub(crate) fn report<W: World>(
     simulator: &mut Simulator<W>,
-    settings: &Settings,
+    settings: &MctsSettings,
     counts: &Counts,
     stopped: Stopped,
 ) -> Report {

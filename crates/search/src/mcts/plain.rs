@@ -1,7 +1,7 @@
 //! The search for values that are found at once.
 
 use super::{
-    Report, Settings, Stopped,
+    MctsSettings, Report, Stopped,
     drive::report,
     report::Counts,
     simulator::{Begun, Simulator},
@@ -16,7 +16,7 @@ use mavis_game::{Game, Move};
 /// probability for the side to move. It is called once for the root and at most once a simulation.
 pub fn search_game<G: Game>(
     root: &G,
-    settings: &Settings,
+    settings: &MctsSettings,
     stop: &Stop,
     mut evaluate: impl FnMut(&G, &mut Vec<(Move, f32)>),
 ) -> Report {

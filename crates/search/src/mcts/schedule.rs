@@ -1,6 +1,6 @@
 //! A number that depends on how far the game has come.
 
-use crate::knob::{KnobValue, Range};
+use crate::tunable::{Range, TunableValue};
 use std::fmt;
 
 /// A step function of the ply: `1` is constant, `0:1/30:0.5` is 1 until ply 29 and 0.5 from ply 30 on.
@@ -37,7 +37,7 @@ impl fmt::Display for Schedule {
     }
 }
 
-impl KnobValue for Schedule {
+impl TunableValue for Schedule {
     fn read(text: &str, _: Range) -> Option<Self> {
         let value = |text: &str| text.parse::<f32>().ok().filter(|value| *value > 0.0 && value.is_finite());
         if !text.contains(':') {

@@ -1,7 +1,7 @@
 //! A search that owns its tree and can be run again.
 
 use super::{
-    RefereeReport, Report, Settings, Stopped,
+    MctsSettings, Report, RulesCheck, Stopped,
     drive::{Drive, Root, report},
     pace::Pace,
     report::Counts,
@@ -17,7 +17,7 @@ use std::{sync::Arc, time::Instant};
 /// MCTS over an evaluator: a position, a tree, and what is known of both.
 pub struct Search<G: Game = Position> {
     evaluator: Arc<dyn Evaluator<G>>,
-    settings: Settings,
+    settings: MctsSettings,
     position: G,
     grower: Grower<G>,
     root_evaluation: Option<Evaluation<G>>,
@@ -49,7 +49,7 @@ pub enum SearchError {
 impl<G: Game> Search<G> {
     /// A search of a position; nothing is asked yet.
     #[must_use]
-    pub fn new(position: G, evaluator: Arc<dyn Evaluator<G>>, settings: Settings) -> Self {
+    pub fn new(position: G, evaluator: Arc<dyn Evaluator<G>>, settings: MctsSettings) -> Self {
         let grower = Grower::new(&position, &settings);
         Self {
             evaluator,
@@ -78,14 +78,14 @@ impl<G: Game> Search<G> {
 
     /// The settings it runs by.
     #[must_use]
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &MctsSettings {
         &self.settings
     }
 
     /// Goes on with other settings. The tree is kept unless it was grown under another notion of values or of the world.
-    pub fn set_settings(&mut self, settings: Settings) {
+    pub fn set_settings(&mut self, settings: MctsSettings) {
         let kept =
-            |settings: &Settings| (settings.world, settings.scoring, settings.solver, settings.unvisited);
+            |settings: &MctsSettings| (settings.world, settings.scoring, settings.solver, settings.unvisited);
         if kept(&self.settings) == kept(&settings) {
             self.grower.set_settings(&settings);
         } else {
@@ -236,10 +236,10 @@ impl<G: Game> Search<G> {
 
     /// Compares a tree grown without the rules with them; `None` where the rules grew it.
     #[must_use]
-    pub fn referee(&self) -> Option<RefereeReport> {
+    pub fn rules_check(&self) -> Option<RulesCheck> {
         match &self.grower {
             Grower::Rules(_) => None,
-            Grower::Model(simulator) => Some(simulator.referee()),
+            Grower::Model(simulator) => Some(simulator.check_rules()),
         }
     }
 
@@ -272,7 +272,7 @@ impl<G: Game> Search<G> {
 }
 
 impl<G: Game> Grower<G> {
-    fn new(position: &G, settings: &Settings) -> Self {
+    fn new(position: &G, settings: &MctsSettings) -> Self {
         match settings.world {
             WorldModel::Rules => Self::Rules(Simulator::new(ByRules { root: position.clone() }, settings)),
             WorldModel::Model => {
@@ -296,7 +296,7 @@ impl<G: Game> Grower<G> {
         }
     }
 
-    fn set_settings(&mut self, settings: &Settings) {
+    fn set_settings(&mut self, settings: &MctsSettings) {
         match self {
             Self::Rules(simulator) => simulator.set_settings(settings),
             Self::Model(simulator) => simulator.set_settings(settings),
@@ -333,7 +333,7 @@ impl<G: Game> Grower<G> {
         true
     }
 
-    fn report(&mut self, settings: &Settings, stopped: Stopped) -> Report {
+    fn report(&mut self, settings: &MctsSettings, stopped: Stopped) -> Report {
         match self {
             Self::Rules(simulator) => report(simulator, settings, &Counts::default(), stopped),
             Self::Model(simulator) => report(simulator, settings, &Counts::default(), stopped),

@@ -1,7 +1,7 @@
-//! Every knob of the search, one row each.
+//! Every option of the search, one row each.
 
 use super::{Schedule, virtual_count::VirtualRule};
-use crate::knob::{choice, knobs};
+use crate::tunable::{choice, tunables};
 use mavis_eval::WorldModel;
 use mavis_value::Scoring;
 use std::time::Duration;
@@ -72,9 +72,9 @@ choice! {
     }
 }
 
-knobs! {
+tunables! {
     /// Settings of the MCTS of paper 001.
-    pub struct Settings {
+    pub struct MctsSettings {
         simulations "sims": u32 = 100, Integer(1, 4_000_000_000), "Simulations of one search, those that fail and those kept from earlier moves included.";
         nodes "nodes": u32 = 0, Integer(0, 4_000_000_000), "Most nodes of the tree, kept ones included; 0 means no limit.";
         time "time": Option<Duration> = None, Milliseconds(0, 86_400_000), "Most milliseconds of one search; 0 means no limit.";
@@ -105,7 +105,7 @@ knobs! {
     }
 }
 
-impl Settings {
+impl MctsSettings {
     /// The rule of virtual counts that these settings name.
     #[must_use]
     pub fn virtual_rule(&self) -> VirtualRule {
@@ -140,42 +140,45 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::knob::KnobError;
+    use crate::tunable::TunableError;
 
     #[test]
     fn a_spec_sets_rows_and_comes_back() {
         let spec = "sims=500,tau=0:1/30:0.5,batch=32,timeout=250,scoring=max,reuse=false";
-        let settings: Settings = spec.parse().unwrap();
+        let settings: MctsSettings = spec.parse().unwrap();
         assert_eq!((settings.simulations, settings.batch), (500, 32));
         assert_eq!(settings.timeout, Some(Duration::from_millis(250)));
         assert_eq!(settings.to_string(), spec);
-        assert_eq!("".parse::<Settings>().unwrap(), Settings::default());
+        assert_eq!("".parse::<MctsSettings>().unwrap(), MctsSettings::default());
     }
 
     #[test]
     fn every_row_reads_its_own_default_and_value() {
-        let mut settings = Settings::default();
-        for knob in Settings::knobs() {
-            settings.set(knob.name, &knob.default).unwrap();
-            assert_eq!(settings.value(knob.name), Some(knob.default.clone()), "{}", knob.name);
+        let mut settings = MctsSettings::default();
+        for tunable in MctsSettings::tunables() {
+            settings.set(tunable.name, &tunable.default).unwrap();
+            assert_eq!(settings.value(tunable.name), Some(tunable.default.clone()), "{}", tunable.name);
         }
-        assert_eq!(settings, Settings::default());
+        assert_eq!(settings, MctsSettings::default());
     }
 
     #[test]
     fn mistakes_are_named() {
-        let typo = "simz=5".parse::<Settings>().unwrap_err();
+        let typo = "simz=5".parse::<MctsSettings>().unwrap_err();
         assert_eq!(typo.to_string(), "unknown setting 'simz' (did you mean 'sims'?)");
-        let range = "epsilon=2".parse::<Settings>().unwrap_err();
+        let range = "epsilon=2".parse::<MctsSettings>().unwrap_err();
         assert_eq!(range.to_string(), "setting 'epsilon' cannot be '2' (expected a number from 0 to 1)");
-        assert!(matches!("zzzzzz=1".parse::<Settings>(), Err(KnobError::Unknown { nearest: None, .. })));
+        assert!(matches!(
+            "zzzzzz=1".parse::<MctsSettings>(),
+            Err(TunableError::Unknown { nearest: None, .. })
+        ));
     }
 
     #[test]
     fn leaf_counts_follow_the_paper() {
         for (simulations, n_max) in [(100, 8), (250, 8), (500, 8), (1000, 16), (2000, 32)] {
             let virtual_counts = VirtualCounts::Dynamic;
-            let settings = Settings { simulations, virtual_counts, ..Default::default() };
+            let settings = MctsSettings { simulations, virtual_counts, ..Default::default() };
             assert_eq!(settings.virtual_rule(), VirtualRule::Dynamic { n_min: 2, n_max });
         }
     }
@@ -183,15 +186,15 @@ mod tests {
     #[test]
     fn the_manual_explains_every_row_with_its_default() {
         let manual = include_str!("../../../../docs/search.md");
-        for knob in Settings::knobs() {
-            let row = format!("| `{}` | {} |", knob.name, knob.default);
+        for tunable in MctsSettings::tunables() {
+            let row = format!("| `{}` | {} |", tunable.name, tunable.default);
             assert!(manual.contains(&row), "no row {row}");
         }
     }
 
     #[test]
     fn uci_names_are_capitalized() {
-        let names: Vec<String> = Settings::knobs().iter().map(|knob| knob.uci_name()).collect();
+        let names: Vec<String> = MctsSettings::tunables().iter().map(|tunable| tunable.uci_name()).collect();
         assert!(names.contains(&"CPuct".to_owned()) && names.contains(&"NoiseAlpha".to_owned()));
     }
 }

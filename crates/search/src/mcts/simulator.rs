@@ -5,7 +5,7 @@
 //! left in the tree.
 
 use super::{
-    Collision, Settings, VirtualValue,
+    Collision, MctsSettings, VirtualValue,
     prior::{PriorRule, add_noise},
     proof::{Fate, Proof},
     tree::{EdgeIdx, NewEdge, NodeIdx, Step, Tree},
@@ -22,7 +22,7 @@ pub(crate) struct Simulator<W> {
     pub(crate) tree: Tree,
     pub(crate) random: Random,
     pub(crate) depths: Depths,
-    settings: Settings,
+    settings: MctsSettings,
     virtual_rule: VirtualRule,
     /// Whether one leaf at a time is handed out: then nobody sees virtual counts, and none are kept.
     alone: bool,
@@ -61,7 +61,7 @@ pub(crate) enum Begun<C> {
 }
 
 impl<W: World> Simulator<W> {
-    pub(crate) fn new(world: W, settings: &Settings) -> Self {
+    pub(crate) fn new(world: W, settings: &MctsSettings) -> Self {
         Self {
             world,
             tree: Tree::default(),
@@ -79,12 +79,12 @@ impl<W: World> Simulator<W> {
     }
 
     /// The same for a driver that hands back every leaf before it takes the next.
-    pub(crate) fn alone(world: W, settings: &Settings) -> Self {
+    pub(crate) fn alone(world: W, settings: &MctsSettings) -> Self {
         Self { alone: true, ..Self::new(world, settings) }
     }
 
     /// Goes on with other settings; nothing may be in flight.
-    pub(crate) fn set_settings(&mut self, settings: &Settings) {
+    pub(crate) fn set_settings(&mut self, settings: &MctsSettings) {
         if settings.seed != self.settings.seed {
             self.random = Random::seeded(settings.seed);
         }

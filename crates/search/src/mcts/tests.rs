@@ -1,10 +1,10 @@
 //! The asynchronous search against evaluators in every kind of trouble.
 
-use super::{Collision, Order, Proof, Report, Search, Settings, Stopped, VirtualValue, tree::NodeIdx};
+use super::{Collision, MctsSettings, Order, Proof, Report, Search, Stopped, VirtualValue, tree::NodeIdx};
 use crate::{Cancel, Stop};
 use mavis_eval::{
-    EvalError, Evaluation, Evaluator, Faults, Faulty, Mistaken, Mistakes, Recorder, Replies, Request,
-    Scripted, Verdict, ready,
+    EndOrMoves, EvalError, Evaluation, Evaluator, Faults, Faulty, Mistaken, Mistakes, Recorder, Replies,
+    Request, Scripted, ready,
 };
 use mavis_game::{Game as _, Move, Outcome, Position, Rules};
 use mavis_value::Mistake;
@@ -129,24 +129,24 @@ fn the_model_world_of_a_perfect_evaluator_is_the_rules() {
             (report.best, moves.collect::<Vec<_>>())
         };
         assert_eq!(found(&mut by_rules), found(&mut by_model), "{settings}");
-        let referee = by_model.referee().unwrap();
-        assert!(referee.is_clean(), "{referee:?}");
-        assert!(referee.nodes > 300);
-        assert!(by_rules.referee().is_none());
+        let check = by_model.rules_check().unwrap();
+        assert!(check.is_clean(), "{check:?}");
+        assert!(check.nodes > 300);
+        assert!(by_rules.rules_check().is_none());
     }
 }
 
 #[test]
-fn mistakes_are_refereed_by_kind() {
+fn mistakes_are_counted_by_kind() {
     let mistakes =
         Mistakes { missing_move: 0.2, illegal_move: 0.2, false_end: 0.1, stale_state: 0.1, seed: 3 };
     let mut search = search(Mistaken::new(Scripted::new(2), mistakes), "sims=500,world=model,batch=4");
     let report = run(&mut search, &Stop::never());
     check_counts(&search, &report);
     assert!(search.position().is_legal(report.best.unwrap()));
-    let referee = search.referee().unwrap();
-    for count in [referee.missing_moves, referee.illegal_moves, referee.false_ends, referee.wrong_states] {
-        assert!(count > 0, "{referee:?}");
+    let check = search.rules_check().unwrap();
+    for count in [check.missing_moves, check.illegal_moves, check.false_ends, check.wrong_states] {
+        assert!(count > 0, "{check:?}");
     }
 }
 
@@ -213,8 +213,8 @@ impl Evaluator for Claims {
     fn evaluate(&self, requests: Vec<Request>) -> Replies {
         match &requests[..] {
             [Request::Child { parent, mv: Move(0) }] => {
-                let verdict = Verdict::Ended(Outcome::Win(parent.side_to_move()));
-                ready(vec![Ok(Evaluation { state: parent.clone(), verdict })])
+                let content = EndOrMoves::Ended(Outcome::Win(parent.side_to_move()));
+                ready(vec![Ok(Evaluation { state: parent.clone(), content })])
             }
             _ => self.0.evaluate(requests),
         }
@@ -235,7 +235,7 @@ fn an_end_by_the_word_of_the_model_is_a_value_and_no_proof() {
     assert_eq!((claimed.proof, claimed.plies_to_end, claimed.value), (Proof::Unknown, None, Some(1.0)));
     assert!(report.moves.iter().all(|entry| entry.proof == Proof::Unknown));
     assert!(report.moves.iter().filter(|entry| entry.visits > 0).count() > 1, "the search goes on");
-    assert!(search.referee().unwrap().false_ends > 0);
+    assert!(search.rules_check().unwrap().false_ends > 0);
     // It comes back from disk as what it is.
     let saved = search.snapshot();
     let restored: Search =
@@ -281,7 +281,7 @@ fn a_repetition_is_a_draw_inside_the_tree() {
         position.play_text(mv).unwrap();
     }
     let back = position.parse_move("f6g8").unwrap();
-    let settings: Settings = "sims=400,batch=1,epsilon=1".parse().unwrap();
+    let settings: MctsSettings = "sims=400,batch=1,epsilon=1".parse().unwrap();
     let mut search = Search::new(position, Arc::new(Scripted::new(1)), settings);
     let report = run(&mut search, &Stop::never());
     let entry = report.moves.iter().find(|entry| entry.mv == back).unwrap();

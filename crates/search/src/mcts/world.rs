@@ -1,7 +1,7 @@
 //! Where states, legal moves and ends come from: the rules, or the evaluator's own answers.
 
 use super::tree::NodeIdx;
-use mavis_eval::{EvalError, Evaluation, Request, Verdict};
+use mavis_eval::{EndOrMoves, EvalError, Evaluation, Request};
 use mavis_game::{Game, Move, Moves, Outcome, Side};
 use mavis_value::{Mistake, Scoring};
 use std::sync::Arc;
@@ -107,7 +107,7 @@ impl<G: Game> Asked for ByRules<G> {
         let Request::State(position) = request else {
             return Err(EvalError::Failed("a search by the rules asks for states only".to_owned()));
         };
-        let Verdict::Moves(listed) = &evaluation.verdict else {
+        let EndOrMoves::Moves(listed) = &evaluation.content else {
             return Err(EvalError::hallucination(Mistake::WrongEnd, format!("{position} is not over")));
         };
         let mut legal = Moves::new();
@@ -196,9 +196,9 @@ impl<G: Game> Asked for ByModel<G> {
         moves: &mut Vec<(Move, f32)>,
     ) -> Result<Option<Outcome>, EvalError> {
         moves.clear();
-        match &evaluation.verdict {
-            Verdict::Ended(outcome) => return Ok(Some(*outcome)),
-            Verdict::Moves(listed) => {
+        match &evaluation.content {
+            EndOrMoves::Ended(outcome) => return Ok(Some(*outcome)),
+            EndOrMoves::Moves(listed) => {
                 // A move listed twice is one move; the first value counts.
                 for entry in listed {
                     if !moves.iter().any(|&(mv, _)| mv == entry.mv) {

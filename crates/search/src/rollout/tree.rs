@@ -11,7 +11,7 @@ pub(super) struct NodeIdx(u32);
 pub(super) const ROOT: NodeIdx = NodeIdx(0);
 
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct RolloutNode {
     visits: u32,
     /// Wins minus losses of the player who moved here.
     points: i32,
@@ -22,7 +22,7 @@ struct Node {
     mv: Move,
 }
 
-impl Node {
+impl RolloutNode {
     fn new(mv: Move) -> Self {
         Self { visits: 0, points: 0, first_child: 0, n_children: 0, mv }
     }
@@ -30,14 +30,14 @@ impl Node {
 
 #[derive(Debug)]
 pub(super) struct Tree {
-    nodes: Vec<Node>,
+    nodes: Vec<RolloutNode>,
     /// The nodes of the running simulation below the root; kept here so that its memory is reused.
     pub(super) path: Vec<NodeIdx>,
 }
 
 impl Tree {
     pub(super) fn new() -> Self {
-        Self { nodes: vec![Node::new(Move(u16::MAX))], path: Vec::new() }
+        Self { nodes: vec![RolloutNode::new(Move(u16::MAX))], path: Vec::new() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -58,7 +58,7 @@ impl Tree {
 
     pub(super) fn expand(&mut self, node: NodeIdx, moves: &[Move]) {
         let first_child = self.nodes.len() as u32;
-        self.nodes.extend(moves.iter().map(|&mv| Node::new(mv)));
+        self.nodes.extend(moves.iter().map(|&mv| RolloutNode::new(mv)));
         let parent = &mut self.nodes[node.0 as usize];
         parent.first_child = first_child;
         parent.n_children = moves.len() as u16;
@@ -66,7 +66,7 @@ impl Tree {
 
     /// The child to visit next: each once in random order, then the highest upper bound (UCT).
     pub(super) fn select(&mut self, node: NodeIdx, c: f32, random: &mut Random) -> NodeIdx {
-        let Node { visits, first_child, n_children, .. } = self.nodes[node.0 as usize];
+        let RolloutNode { visits, first_child, n_children, .. } = self.nodes[node.0 as usize];
         let start = first_child as usize;
         let children = &mut self.nodes[start..start + usize::from(n_children)];
         // A node spends its first visit on itself, the root none, and every visited child had one before any had two:
@@ -104,7 +104,7 @@ impl Tree {
     }
 
     pub(super) fn children(&self, node: NodeIdx) -> impl Iterator<Item = MoveReport> + '_ {
-        let Node { first_child, n_children, .. } = self.nodes[node.0 as usize];
+        let RolloutNode { first_child, n_children, .. } = self.nodes[node.0 as usize];
         let start = first_child as usize;
         self.nodes[start..start + usize::from(n_children)].iter().map(|child| MoveReport {
             mv: child.mv,

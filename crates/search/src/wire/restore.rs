@@ -2,7 +2,7 @@
 
 use super::{SavedNode, SavedProof, SavedTree, TreeError};
 use crate::mcts::{
-    Proof, Search, Settings,
+    MctsSettings, Proof, Search,
     proof::Fate,
     tree::{Link, Node, NodeIdx, Stat, Tree},
 };
@@ -18,7 +18,7 @@ impl<G: FromRules> Search<G> {
     pub fn restore(
         saved: &SavedTree,
         evaluator: Arc<dyn Evaluator<G>>,
-        settings: Settings,
+        settings: MctsSettings,
     ) -> Result<Self, TreeError> {
         let root = |error: String| TreeError::Root(error);
         let rules: G::Rules = match saved.game.parse() {
@@ -68,7 +68,7 @@ fn check_moves<G: Game>(saved: &SavedTree, root: &G) -> Result<(), TreeError> {
     Ok(())
 }
 
-fn tree(nodes: &[SavedNode], settings: &Settings) -> Tree {
+fn tree(nodes: &[SavedNode], settings: &MctsSettings) -> Tree {
     let by_rules = settings.world == WorldModel::Rules;
     let mut tree = Tree::default();
     for saved in nodes {

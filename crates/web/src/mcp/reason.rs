@@ -88,7 +88,7 @@ fn justification(
 }
 
 /// What a move is worth to the player who makes it.
-pub(super) struct Judged {
+pub(super) struct ComparedMove {
     played: MoveText,
     value: f32,
     line: Vec<MoveText>,
@@ -96,7 +96,7 @@ pub(super) struct Judged {
     ends: bool,
 }
 
-impl Judged {
+impl ComparedMove {
     pub(super) fn over(played: MoveText, outcome: Outcome, mover: Side) -> Self {
         let value = match outcome.winner() {
             Some(winner) if winner == mover => 1.0,
@@ -120,7 +120,7 @@ impl Judged {
 }
 
 /// Two moves side by side; equal values leave the first.
-pub(super) fn compared(one: &Judged, two: &Judged) -> Value {
+pub(super) fn compared(one: &ComparedMove, two: &ComparedMove) -> Value {
     let (better, worse) = if one.value >= two.value { (one, two) } else { (two, one) };
     let justification = format!(
         "{} keeps {} for the side to move, {} {}; expected lines {} and {}",

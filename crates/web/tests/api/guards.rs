@@ -5,7 +5,7 @@ use axum::{
     body::Body,
     http::{Request, header},
 };
-use mavis_web::{Limits, Settings, app};
+use mavis_web::{Limits, WebSettings, app};
 use serde_json::json;
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ async fn other_hosts_and_origins_are_refused() {
 
 #[tokio::test]
 async fn a_token_is_asked_for_where_there_is_one() {
-    let server = Server(app(Settings { token: Some("abc123".to_owned()), ..settings() }));
+    let server = Server(app(WebSettings { token: Some("abc123".to_owned()), ..settings() }));
     let host = ("host", "10.1.2.3:80");
     assert_eq!(status(&server, &[host]).await, 403);
     assert_eq!(status(&server, &[host, ("authorization", "Bearer wrong1")]).await, 403);
@@ -77,7 +77,7 @@ async fn large_and_slow_bodies_are_refused() {
         .unwrap();
     assert_eq!(server.send(announced).await.0.as_u16(), 413);
     let limits = Limits { patience: Duration::from_millis(20), ..Limits::default() };
-    let server = Server(app(Settings { limits, ..settings() }));
+    let server = Server(app(WebSettings { limits, ..settings() }));
     let (_open, never) = tokio::sync::mpsc::channel::<Result<Vec<u8>, std::io::Error>>(1);
     let body = Body::from_stream(Never(never));
     let slow = Request::post("/api/position").header("host", "localhost").body(body).unwrap();
@@ -101,7 +101,7 @@ impl futures_core::Stream for Never {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_has_so_many_searches_and_gets_them_back() {
     let limits = Limits { per_client: 4, ..Limits::default() };
-    let server = Server(app(Settings { limits, ..settings() }));
+    let server = Server(app(WebSettings { limits, ..settings() }));
     let body = json!({ "place": { "game": "hex" }, "player": "scripted-mcts", "nodes": 100_000 }).to_string();
     let mut streams = Vec::new();
     for number in 0..200 {

@@ -8,7 +8,7 @@ use axum::{
 use http_body_util::BodyExt as _;
 use mavis_model::MavModel;
 use mavis_play::{Registry, add_engines, add_models, add_mpc, add_oracles, add_scripted, add_servers};
-use mavis_web::{Limits, Policy, Settings, app};
+use mavis_web::{Limits, Policy, WebSettings, app};
 use serde_json::Value;
 use tower::ServiceExt as _;
 
@@ -18,7 +18,7 @@ pub(crate) fn model() -> Result<MavModel, String> {
     MavModel::load(path.as_ref()).map_err(|error| error.to_string())
 }
 
-pub(crate) fn settings() -> Settings {
+pub(crate) fn settings() -> WebSettings {
     let mut registry = Registry::basic();
     add_oracles(&mut registry, None);
     add_engines(&mut registry, Some("/usr/bin:/bin:/usr/games".into()));
@@ -26,7 +26,7 @@ pub(crate) fn settings() -> Settings {
     add_servers(&mut registry, None);
     add_scripted(&mut registry);
     add_mpc(&mut registry);
-    Settings {
+    WebSettings {
         registry,
         model,
         policy: Policy::default(),

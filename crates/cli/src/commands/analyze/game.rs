@@ -46,7 +46,7 @@ pub(super) fn analyze(
     player.new_game(game.start.rules());
     let mut judged = Vec::new();
     for (ply, position) in positions.iter().enumerate() {
-        match judge(&game.start, &moves[..ply], position, player, limit, cancel) {
+        match analyze_ply(&game.start, &moves[..ply], position, player, limit, cancel) {
             Ok(judgment) => judged.push(judgment),
             Err(_) if cancel.is_cancelled() => break,
             Err(error) => return Err(error),
@@ -83,7 +83,7 @@ pub(super) fn analyze(
     Ok(rows)
 }
 
-fn judge(
+fn analyze_ply(
     start: &Position,
     moves: &[Move],
     position: &Position,

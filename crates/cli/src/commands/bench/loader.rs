@@ -6,7 +6,7 @@ use clap::Args;
 use mavis_model::{
     loader::Batches,
     mixture::{ExampleSettings, Mixture},
-    pack::Packed,
+    pack::PackedBatch,
 };
 use serde::Serialize;
 use std::{
@@ -70,7 +70,7 @@ impl BenchLoader {
 
 /// Builds batches on this thread for a while; also the share of examples that were left out.
 fn measure(kind: &'static str, share: f32, mixture: &Mixture, time: Duration) -> anyhow::Result<(Cost, f64)> {
-    let mut packed = Packed::default();
+    let mut packed = PackedBatch::default();
     let (mut n_batches, mut n_examples, mut n_tokens, mut n_rows) = (0, 0, 0, 0);
     let begin = Instant::now();
     while n_batches == 0 || begin.elapsed() < time {

@@ -10,7 +10,7 @@ use mavis_game::{Game as _, Position, Rules};
 use mavis_lang::{Step, Top, check_trace, trace::Share, trace::TraceCounts};
 use mavis_league::metrics::{Bands, Metric, metric_columns, metrics_json};
 use mavis_league::wire::MetricJson;
-use mavis_model::decode::{MavDecoder, TraceSettings, TraceStream};
+use mavis_model::decode::{MavDecoder, TraceDecodeSettings, TraceStream};
 use mavis_model::evaluator::{Embedded, EmbeddedSettings};
 use mavis_net::Precision;
 use mavis_play::{InternalPlayerSettings, choose, runtime};
@@ -209,9 +209,9 @@ impl Internal {
         max_tokens: usize,
     ) -> anyhow::Result<Vec<Sample>> {
         let (drafted, seconds) =
-            write(decoder, positions, settings, TraceSettings { max_tokens, drafting: true })?;
+            write(decoder, positions, settings, TraceDecodeSettings { max_tokens, drafting: true })?;
         let plain = if self.plain {
-            Some(write(decoder, positions, settings, TraceSettings { max_tokens, drafting: false })?)
+            Some(write(decoder, positions, settings, TraceDecodeSettings { max_tokens, drafting: false })?)
         } else {
             None
         };
@@ -328,7 +328,7 @@ fn write(
     decoder: &mut MavDecoder,
     positions: &[Position],
     settings: &InternalPlayerSettings,
-    how: TraceSettings,
+    how: TraceDecodeSettings,
 ) -> anyhow::Result<(Vec<TraceStream>, f64)> {
     let began = Instant::now();
     let mut streams = Vec::with_capacity(positions.len());
@@ -348,11 +348,11 @@ fn outside(
     embedded: &Embedded,
     settings: &InternalPlayerSettings,
 ) -> anyhow::Result<MinimaxTree> {
-    let settings = minimax::Settings {
+    let settings = minimax::MinimaxSettings {
         breadth: settings.breadth,
         depth: settings.depth,
         scoring: Scoring::Max,
-        ..minimax::Settings::default()
+        ..minimax::MinimaxSettings::default()
     };
     let runtime = runtime().map_err(anyhow::Error::msg)?;
     Ok(runtime.block_on(minimax::grow(position, embedded, &settings))?)

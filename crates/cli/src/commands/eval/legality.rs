@@ -9,7 +9,7 @@ use clap::Args;
 use indicatif::ProgressBar;
 use mavis_data::odd_position;
 use mavis_game::{Game as _, Move, Position};
-use mavis_lang::{Commands, Forms, Given, Request, Top, referee, state};
+use mavis_lang::{Commands, Forms, Given, Request, Top, check_answer, state};
 use mavis_league::metrics::{
     Bands, LegalitySample, Metric, legality, metric_columns, metric_table, metrics_json,
 };
@@ -170,7 +170,7 @@ impl Legality {
         } else {
             let answers = decoder.fan_out(&lists)?;
             for ((request, fanned), sample) in lists.iter().zip(answers).zip(&mut samples) {
-                sample.add(&request.commands, Some(&referee(request, &fanned.answer(request))));
+                sample.add(&request.commands, Some(&check_answer(request, &fanned.answer(request))));
             }
         }
         let best = at(&|position| Commands {
@@ -254,8 +254,8 @@ fn write(
     let settings = GreedySettings { drafting: Drafting::Copy, ..GreedySettings::default() };
     let decoded = decoder.greedy(requests, &settings)?;
     for ((request, decoded), sample) in requests.iter().zip(decoded).zip(samples) {
-        let verdict = decoded.answer(request).ok().map(|answer| referee(request, &answer));
-        sample.add(&request.commands, verdict.as_ref());
+        let check = decoded.answer(request).ok().map(|answer| check_answer(request, &answer));
+        sample.add(&request.commands, check.as_ref());
     }
     Ok(())
 }

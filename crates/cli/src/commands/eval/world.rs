@@ -5,7 +5,7 @@ use crate::commands::{answer, answer_json};
 use crate::input::OrBadInput;
 use clap::Args;
 use mavis_game::{Game as _, Move, Position, Rules};
-use mavis_lang::{Commands, Request, referee};
+use mavis_lang::{Commands, Request, check_answer};
 use mavis_model::decode::{FanOutAnswer, MavDecoder};
 use mavis_value::{Mistake, MistakeCounts};
 use rand::{Rng, SeedableRng};
@@ -15,7 +15,7 @@ use serde::Serialize;
 /// Plays games of a model against itself without rules, and counts what the rules find wrong.
 ///
 /// After a few random moves each state, its legal moves and its end are the model's own answer to the previous state and the
-/// last move; it plays the listed move of the highest mean value. A referee compares every answer with the rules. Where the move is
+/// last move; it plays the listed move of the highest mean value. Every answer is compared with the rules. Where the move is
 /// illegal the best legal one of the list is played, or any legal one if there is none; the next question starts from the true
 /// position, so that mistakes are counted once.
 ///
@@ -111,7 +111,7 @@ impl World {
             let answers = decoder.fan_out(&requests)?;
             for ((table, request), answer) in tables.iter_mut().zip(&requests).zip(&answers) {
                 n_passes += answer.n_passes;
-                played.judge(request, answer, &mut counts);
+                played.count(request, answer, &mut counts);
                 if table.position.outcome().is_none() {
                     let mv = played.choose(answer, &table.position, &mut random);
                     table.previous = table.position.clone();
@@ -146,7 +146,7 @@ fn opened(rules: Rules, n_plies: u32, random: &mut Xoshiro256PlusPlus) -> Option
 
 impl Played {
     /// Compares an answer with the rules.
-    fn judge(&mut self, request: &Request, answer: &FanOutAnswer, counts: &mut MistakeCounts) {
+    fn count(&mut self, request: &Request, answer: &FanOutAnswer, counts: &mut MistakeCounts) {
         self.n_answers += 1;
         if let Some(Err(broken)) = &answer.tracked {
             counts.add(broken.kind);
@@ -154,17 +154,17 @@ impl Played {
             self.wrong_lists += 1;
             return;
         }
-        let verdict = referee(request, &answer.answer(request));
-        self.n_right += usize::from(verdict.is_right());
-        self.wrong_states += usize::from(verdict.tracked_right == Some(false));
+        let check = check_answer(request, &answer.answer(request));
+        self.n_right += usize::from(check.is_right());
+        self.wrong_states += usize::from(check.tracked_right == Some(false));
         let about_list = |kind: Mistake| {
             matches!(
                 kind,
                 Mistake::IllegalMove | Mistake::MissingMove | Mistake::RepeatedMove | Mistake::WrongEnd
             )
         };
-        self.wrong_lists += usize::from(verdict.mistakes.iter().any(|mistake| about_list(mistake.kind)));
-        verdict.mistakes.iter().for_each(|mistake| counts.add(mistake.kind));
+        self.wrong_lists += usize::from(check.mistakes.iter().any(|mistake| about_list(mistake.kind)));
+        check.mistakes.iter().for_each(|mistake| counts.add(mistake.kind));
     }
 
     /// The move that is played, by the model's word or the referee's.

@@ -21,7 +21,7 @@ use std::{
 const OVERHEAD: Duration = Duration::from_millis(100);
 
 /// One conversation with a controller.
-pub(super) struct Session {
+pub(super) struct GtpSession {
     rules: Rules,
     spec: String,
     player: Box<dyn Player>,
@@ -35,7 +35,7 @@ pub(super) struct Session {
 
 /// What a command gives: text, or the reason of its failure.
 type Outcome = Result<String, String>;
-type Handler = fn(&mut Session, &[&str]) -> Outcome;
+type Handler = fn(&mut GtpSession, &[&str]) -> Outcome;
 
 /// Every command. The words of the protocol come first, then HTP's, then ours.
 const COMMANDS: &[(&str, Handler)] = &[
@@ -54,7 +54,7 @@ const COMMANDS: &[(&str, Handler)] = &[
         session.over = true;
         Ok(answer)
     }),
-    ("boardsize", Session::board_size),
+    ("boardsize", GtpSession::board_size),
     ("clear_board", |session, arguments| {
         let answer = nothing(arguments, "")?;
         session.begin(Position::start(session.rules));
@@ -65,7 +65,7 @@ const COMMANDS: &[(&str, Handler)] = &[
         [number] if number.parse::<f64>().is_ok() => Ok(String::new()),
         _ => Err(SYNTAX.to_owned()),
     }),
-    ("play", Session::play),
+    ("play", GtpSession::play),
     ("genmove", |session, arguments| session.choose(arguments, true)),
     ("reg_genmove", |session, arguments| session.choose(arguments, false)),
     ("undo", |session, arguments| {
@@ -81,8 +81,8 @@ const COMMANDS: &[(&str, Handler)] = &[
         };
         nothing(arguments, &format!("{}, {turn}\n{}", session.rules, position.drawing()))
     }),
-    ("time_settings", Session::time_settings),
-    ("time_left", Session::time_left),
+    ("time_settings", GtpSession::time_settings),
+    ("time_left", GtpSession::time_left),
     ("final_score", |session, arguments| {
         let outcome = session.board.position.outcome().ok_or("cannot score: the game is not over")?;
         let score = |winner: Side| {
@@ -106,7 +106,7 @@ const COMMANDS: &[(&str, Handler)] = &[
             Ok(String::new())
         }
     }),
-    ("mavis-values", Session::values),
+    ("mavis-values", GtpSession::values),
 ];
 
 const SYNTAX: &str = "syntax error";
@@ -132,7 +132,7 @@ fn nothing(arguments: &[&str], answer: &str) -> Outcome {
     if arguments.is_empty() { Ok(answer.to_owned()) } else { Err(SYNTAX.to_owned()) }
 }
 
-impl Session {
+impl GtpSession {
     pub(super) fn start(rules: Rules, spec: &PlayerSpec, seed: u64) -> anyhow::Result<Self> {
         if spec.kind == "human" {
             return Err(BadInput::new("a human cannot be the engine: stdin belongs to the controller").into());

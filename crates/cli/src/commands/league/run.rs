@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Example: mavis league run --config league.toml --out league
 #[derive(Args)]
 #[command(after_long_help = registry::help())]
-pub(crate) struct Run {
+pub(crate) struct LeagueRun {
     #[command(flatten)]
     place: Folder,
     /// The standings as one JSON object
@@ -26,7 +26,7 @@ pub(crate) struct Run {
     json: bool,
 }
 
-/// Tests whether the first of two players is stronger than the second, and stops at the verdict.
+/// Tests whether the first of two players is stronger than the second, and stops at the decision.
 ///
 /// Settings of the test come from the configuration's section sprt; the flags go before them. It plays at most as many pairs as
 /// schedule.pairs says.
@@ -74,7 +74,7 @@ struct Folder {
     oversubscribe: bool,
 }
 
-impl Run {
+impl LeagueRun {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let config = self.place.config()?;
         self.place.play(&config)?;

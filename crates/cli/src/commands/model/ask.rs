@@ -7,7 +7,7 @@ use crate::{
 };
 use clap::Args;
 use mavis_game::{Game, Move, Position};
-use mavis_lang::{Commands, Request, Top, parse_commands, referee, vocabulary};
+use mavis_lang::{Commands, Request, Top, check_answer, parse_commands, vocabulary};
 use mavis_model::decode::{Drafting, GreedySettings, MavDecoder};
 use mavis_net::{Device, Precision};
 use mavis_value::Distribution;
@@ -142,7 +142,8 @@ impl Ask {
             Ok(answer) => {
                 asked.outcome = answer.outcome().map(|outcome| outcome.as_str());
                 asked.state = answer.tracked.as_ref().map(ToString::to_string);
-                asked.mistakes = referee(request, &answer).mistakes.iter().map(ToString::to_string).collect();
+                asked.mistakes =
+                    check_answer(request, &answer).mistakes.iter().map(ToString::to_string).collect();
             }
             Err(hallucination) => asked.hallucination = Some(hallucination.to_string()),
         }
@@ -173,7 +174,7 @@ impl Ask {
             outcome: fanned.outcome.map(|outcome| outcome.as_str()),
             state: None,
             hallucination: None,
-            mistakes: referee(request, &written).mistakes.iter().map(ToString::to_string).collect(),
+            mistakes: check_answer(request, &written).mistakes.iter().map(ToString::to_string).collect(),
         })
     }
 }

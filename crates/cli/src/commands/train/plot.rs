@@ -87,7 +87,7 @@ const PANELS: [Shown; 17] = [
 ];
 
 /// The lines of one run.
-struct Run {
+struct PlottedRun {
     name: String,
     lines: Vec<Value>,
 }
@@ -128,7 +128,7 @@ impl Plot {
 }
 
 /// Appends the runs of a folder or a file.
-fn read(path: &Path, runs: &mut Vec<Run>) -> anyhow::Result<()> {
+fn read(path: &Path, runs: &mut Vec<PlottedRun>) -> anyhow::Result<()> {
     let file = if path.is_dir() { path.join("metrics.jsonl") } else { path.to_owned() };
     let text = std::fs::read_to_string(&file)
         .map_err(|error| BadInput::new(format!("{}: {error}", file.display())))?;
@@ -143,14 +143,14 @@ fn read(path: &Path, runs: &mut Vec<Run>) -> anyhow::Result<()> {
         let name = line.get("run").and_then(Value::as_str).unwrap_or(&stem).to_owned();
         match runs[first..].iter_mut().find(|run| run.name == name) {
             Some(run) => run.lines.push(line),
-            None => runs.push(Run { name, lines: vec![line] }),
+            None => runs.push(PlottedRun { name, lines: vec![line] }),
         }
     }
     Ok(())
 }
 
 /// The names of all validation sets, each once.
-fn measured_sets(runs: &[Run]) -> Vec<String> {
+fn measured_sets(runs: &[PlottedRun]) -> Vec<String> {
     let measured = runs.iter().flat_map(|run| &run.lines).filter_map(|line| {
         let quality = line.get("quality").or(line.get("predictions"))?;
         Some(quality.as_object()?.keys().cloned())
@@ -164,7 +164,7 @@ fn common_set(names: &[String]) -> Option<String> {
     names.iter().find(|name| name.contains("chess")).or(names.first()).cloned()
 }
 
-fn panel(shown: &Shown, runs: &[Run], against: Against, set: Option<&str>) -> Panel {
+fn panel(shown: &Shown, runs: &[PlottedRun], against: Against, set: Option<&str>) -> Panel {
     // Names of sets may hold a slash, which a pointer writes as ~1.
     let set = set.unwrap_or_default();
     let pointer = shown.pointer.replace("{set}", &set.replace('~', "~0").replace('/', "~1"));
@@ -190,7 +190,7 @@ fn panel(shown: &Shown, runs: &[Run], against: Against, set: Option<&str>) -> Pa
 
 /// One number over a run. Seconds and examples count from the start of a process, so where they fall a new one went on.
 fn points(
-    run: &Run,
+    run: &PlottedRun,
     event: &str,
     against: Against,
     number: impl Fn(&Value) -> Option<f64>,
@@ -220,8 +220,8 @@ fn points(
 mod tests {
     use super::*;
 
-    fn run(lines: &[&str]) -> Run {
-        Run {
+    fn run(lines: &[&str]) -> PlottedRun {
+        PlottedRun {
             name: "r".into(),
             lines: lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect(),
         }

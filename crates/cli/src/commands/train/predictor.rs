@@ -1,6 +1,6 @@
 //! `mavis train predictor`: the searchless predictors of paper 002.
 
-use super::{held_out::HeldOut, note, run::Run, wrote};
+use super::{held_out::HeldOut, note, run::RunArgs, wrote};
 use crate::{
     annotated,
     input::{BadInput, OrBadInput},
@@ -25,7 +25,7 @@ pub(super) struct TrainPredictor {
     #[arg(long)]
     target: Option<String>,
     #[command(flatten)]
-    run: Run,
+    run: RunArgs,
 }
 
 impl TrainPredictor {

@@ -35,7 +35,7 @@ pub(super) fn read_settings<T>(
 
 /// Which run it is.
 #[derive(Args)]
-pub(super) struct Run {
+pub(super) struct RunArgs {
     /// Settings as TOML
     #[arg(long)]
     config: PathBuf,
@@ -53,7 +53,7 @@ pub(super) struct Run {
     from: Option<PathBuf>,
 }
 
-impl Run {
+impl RunArgs {
     /// Reads the file and lays the overrides over it; `read` refuses what it does not know.
     pub(super) fn settings<T>(
         &self,

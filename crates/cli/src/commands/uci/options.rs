@@ -2,7 +2,7 @@
 
 use mavis_oracle::uci::{OptionKind, UciOption};
 use mavis_play::{Key, Kind, PlayerSpec};
-use mavis_search::knob::Range;
+use mavis_search::tunable::Range;
 use std::time::Duration;
 
 /// Options of the engine itself.
@@ -57,10 +57,10 @@ fn player_options(kind: &Kind, spec: &PlayerSpec) -> impl Iterator<Item = UciOpt
 }
 
 fn uci_name(key: &Key) -> String {
-    match &key.knob {
+    match &key.tunable {
         // GUIs know the memory of an engine by this name.
         _ if key.name == "memory" => "Hash".to_owned(),
-        Some(knob) => knob.uci_name(),
+        Some(tunable) => tunable.uci_name(),
         None => {
             let mut letters = key.name.chars();
             letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
@@ -69,8 +69,8 @@ fn uci_name(key: &Key) -> String {
 }
 
 fn value_kind(key: &Key, given: Option<&String>) -> OptionKind {
-    let default = given.or(key.knob.as_ref().map(|knob| &knob.default)).cloned().unwrap_or_default();
-    match key.knob.as_ref().map(|knob| knob.range) {
+    let default = given.or(key.tunable.as_ref().map(|tunable| &tunable.default)).cloned().unwrap_or_default();
+    match key.tunable.as_ref().map(|tunable| tunable.range) {
         Some(Range::Integer(min, max) | Range::Milliseconds(min, max)) => {
             match (default.parse(), i64::try_from(min), i64::try_from(max)) {
                 (Ok(default), Ok(min), Ok(max)) => OptionKind::Spin { default, min, max },

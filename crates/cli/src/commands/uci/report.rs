@@ -2,7 +2,7 @@
 
 use crate::commands::analyze::line_text;
 use mavis_game::{Game as _, Position, Rules};
-use mavis_oracle::uci::{Answer, Bound, Info, UciScore};
+use mavis_oracle::uci::{Bound, EngineMessage, Info, UciScore};
 use mavis_play::{Choice, Thought};
 use mavis_value::Score;
 use std::time::Duration;
@@ -37,13 +37,13 @@ pub(super) fn info(position: &Position, thought: &Thought, time: Duration, shown
 }
 
 /// The `bestmove` line, with the reply the player expects.
-pub(super) fn best_move(position: &Position, choice: &Choice) -> Answer {
+pub(super) fn best_move(position: &Position, choice: &Choice) -> EngineMessage {
     let line = if choice.thought.line.first() == Some(&choice.mv) {
         line_text(position, &choice.thought.line)
     } else {
         Vec::new()
     };
-    Answer::BestMove { best: Some(position.move_text(choice.mv)), ponder: line.into_iter().nth(1) }
+    EngineMessage::BestMove { best: Some(position.move_text(choice.mv)), ponder: line.into_iter().nth(1) }
 }
 
 /// A score from the player's own measure, or from its win probability on the scale of Lichess.

@@ -3,7 +3,7 @@
 use super::report::{Shown, best_move, info};
 use crate::commands::answer;
 use mavis_game::{Game as _, Move, Position, Rules};
-use mavis_oracle::uci::{Answer, Info};
+use mavis_oracle::uci::{EngineMessage, Info};
 use mavis_play::{Limit, Player, Thought, Turn};
 use mavis_search::Cancel;
 use std::{
@@ -169,16 +169,16 @@ fn work(mut player: Box<dyn Player>, jobs: &mpsc::Receiver<Job>) {
 }
 
 /// Searches and tells on the way; there is always an answer.
-fn search(player: &mut dyn Player, order: &Order, cancel: Cancel) -> Answer {
+fn search(player: &mut dyn Player, order: &Order, cancel: Cancel) -> EngineMessage {
     let position = &order.position;
     if position.outcome().is_some() || position.legal_moves().is_empty() {
         note("the game is over here");
-        return Answer::BestMove { best: None, ponder: None };
+        return EngineMessage::BestMove { best: None, ponder: None };
     }
     let began = Instant::now();
     let shown = Shown { several: order.limit.lines > 1, wdl: order.wdl };
     let mut tell = |thought: &Thought| {
-        say(&Answer::Info(Box::new(info(position, thought, began.elapsed(), shown))));
+        say(&EngineMessage::Info(Box::new(info(position, thought, began.elapsed(), shown))));
     };
     let mut turn = Turn {
         start: &order.start,
@@ -196,21 +196,21 @@ fn search(player: &mut dyn Player, order: &Order, cancel: Cancel) -> Answer {
 }
 
 /// A game goes on even if the player cannot: the first move there is, with the reason.
-fn first_legal(order: &Order, reason: &str) -> Answer {
+fn first_legal(order: &Order, reason: &str) -> EngineMessage {
     note(&format!("{reason}; playing the first legal move"));
     let legal = order.position.legal_moves();
     let best = legal.iter().copied().find(|&mv| order.limit.allows(mv)).or_else(|| legal.first().copied());
-    Answer::BestMove { best: best.map(|mv| order.position.move_text(mv)), ponder: None }
+    EngineMessage::BestMove { best: best.map(|mv| order.position.move_text(mv)), ponder: None }
 }
 
 /// A line of free text for the GUI's log.
 pub(super) fn note(text: &str) {
     // One line, whatever the text holds.
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    say(&Answer::Info(Box::new(Info { string: Some(text), ..Info::default() })));
+    say(&EngineMessage::Info(Box::new(Info { string: Some(text), ..Info::default() })));
 }
 
-fn say(line: &Answer) {
+fn say(line: &EngineMessage) {
     // A GUI that closed its end is noticed where its commands are read.
     drop(answer(&line.to_string()));
 }

@@ -10,7 +10,7 @@ use crate::{
     registry,
 };
 use mavis_game::{Game as _, Move, Position, Rules, Side};
-use mavis_oracle::uci::{Answer, Command, Go, Start};
+use mavis_oracle::uci::{Command, EngineMessage, Go, Start};
 use mavis_play::{Clock, Limit, PlayerSpec, Registry};
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// One conversation with a GUI.
-pub(super) struct Session {
+pub(super) struct UciSession {
     registry: Registry,
     spec: PlayerSpec,
     seed: u64,
@@ -33,7 +33,7 @@ pub(super) struct Session {
     searcher: Searcher,
 }
 
-impl Session {
+impl UciSession {
     pub(super) fn start(spec: PlayerSpec, seed: u64) -> anyhow::Result<Self> {
         let registry = registry::players();
         if spec.kind == "human" {
@@ -60,7 +60,7 @@ impl Session {
         match Command::parse(line) {
             Command::Uci => self.introduce()?,
             Command::Debug(on) => self.debug = on,
-            Command::IsReady => answer(&Answer::ReadyOk.to_string())?,
+            Command::IsReady => answer(&EngineMessage::ReadyOk.to_string())?,
             Command::SetOption { name, value } => self.set_option(&name, value.as_deref()),
             Command::NewGame => self.searcher.new_game(self.rules()),
             Command::Position { start, moves } => {
@@ -95,10 +95,11 @@ impl Session {
 
     fn introduce(&self) -> anyhow::Result<()> {
         let name = format!("Mavis {} ({})", env!("CARGO_PKG_VERSION"), self.spec);
-        let mut lines = vec![Answer::Name(name), Answer::Author("the Mavis developers".to_owned())];
+        let mut lines =
+            vec![EngineMessage::Name(name), EngineMessage::Author("the Mavis developers".to_owned())];
         let kind = self.registry.check(&self.spec).or_bad_input()?;
-        lines.extend(offered(kind, &self.spec).into_iter().map(Answer::Option));
-        lines.push(Answer::UciOk);
+        lines.extend(offered(kind, &self.spec).into_iter().map(EngineMessage::Option));
+        lines.push(EngineMessage::UciOk);
         answer(&lines.iter().map(|line| format!("{line}\n")).collect::<String>())
     }
 

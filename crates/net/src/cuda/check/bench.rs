@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use crate::batch::{Batch, LossRows};
 use crate::config::TransformerConfig;
-use crate::cuda::device::failed;
+use crate::cuda::gpu::failed;
 use crate::cuda::op::Op;
 use crate::cuda::trainer::{CudaOptions, CudaTrainer};
 use crate::error::NetError;

@@ -1,4 +1,4 @@
-//! Sessions beside those of the CPU, and evaluations a second.
+//! KV caches beside those of the CPU, and evaluations a second.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use crate::decoder::{Decoder, Precision, Want};
 use crate::error::NetError;
 use crate::layout::initial_parameters;
 
-/// Logits of predictors, which have no sessions, in batches of several sizes.
+/// Logits of predictors, which have no caches, in batches of several sizes.
 ///
 /// # Errors
 /// When a device fails.
@@ -33,7 +33,7 @@ pub fn encoder_against_cpu(config: &TransformerConfig) -> Result<Vec<Comparison>
     Ok(comparisons)
 }
 
-/// Logits without sessions; then prompts, branches that are truncated away, a fork, and sequential tokens, all on both.
+/// Logits without caches; then prompts, branches that are truncated away, a fork, and sequential tokens, all on both.
 ///
 /// # Errors
 /// When a device fails.
@@ -55,7 +55,7 @@ pub fn decoder_against_cpu(config: &TransformerConfig) -> Result<Vec<Comparison>
     };
     let (batch, rows) = random_batch(1500, 300, config.vocab, 21);
     let want = Want { rows: rows.rows.clone(), columns: None };
-    compare("decoder, no session", &gpu.logits(&batch, &want)?.values, &cpu.logits(&batch, &want)?.values);
+    compare("decoder, no cache", &gpu.logits(&batch, &want)?.values, &cpu.logits(&batch, &want)?.values);
     let want = Want { rows: vec![3, 1, 7], columns: Some(64..128) };
     for name in ["decoder, some columns", "decoder, some columns, from graph"] {
         compare(name, &gpu.logits(&batch, &want)?.values, &cpu.logits(&batch, &want)?.values);
@@ -68,7 +68,7 @@ pub fn decoder_against_cpu(config: &TransformerConfig) -> Result<Vec<Comparison>
         ids.push((gpu.open()?, cpu.open()?));
     }
     let split =
-        |ids: &[(crate::SessionId, crate::SessionId)]| -> (Vec<_>, Vec<_>) { ids.iter().copied().unzip() };
+        |ids: &[(crate::KvCacheId, crate::KvCacheId)]| -> (Vec<_>, Vec<_>) { ids.iter().copied().unzip() };
     let (ours, theirs) = split(&ids);
     let want = Want::last(&batch);
     compare(

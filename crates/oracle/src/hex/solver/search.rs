@@ -27,7 +27,7 @@ const INFINITE: u32 = 1 << 30;
 const NARROW: usize = 3;
 
 /// A position that was reached.
-struct Node {
+struct SolverNode {
     /// The board with all that can be filled.
     board: Board,
     /// The stones that were played, not filled, on the way it was first reached.
@@ -60,7 +60,7 @@ pub(super) struct Search<'a> {
     geometry: &'a Geometry,
     node_limit: u64,
     n_looks: u64,
-    nodes: Vec<Node>,
+    nodes: Vec<SolverNode>,
     known: HashMap<Board, u32>,
     claims: Claims,
     examiner: Examiner,
@@ -136,7 +136,7 @@ impl<'a> Search<'a> {
             }
         };
         let idx = self.nodes.len() as u32;
-        self.nodes.push(Node { board, played, state });
+        self.nodes.push(SolverNode { board, played, state });
         self.known.insert(board, idx);
         self.consult(idx);
         Ok(idx)
@@ -196,7 +196,7 @@ impl<'a> Search<'a> {
         loop {
             self.consult(idx);
             self.sift(idx);
-            let Node { board, mut played, .. } = self.nodes[idx as usize];
+            let SolverNode { board, mut played, .. } = self.nodes[idx as usize];
             let State::Open(open) = &self.nodes[idx as usize].state else { return Ok(()) };
             let choice = self.choose(open);
             let below = Numbers {

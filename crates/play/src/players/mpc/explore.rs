@@ -3,7 +3,7 @@
 use super::{
     branch::Branch,
     budget::Budget,
-    pool::{Answer, Call, Pool, Role},
+    pool::{Call, CallResult, Pool, Role},
 };
 use crate::PlayerError;
 use mavis_game::{Move, Position, Side};
@@ -112,7 +112,7 @@ impl Explorer<'_> {
     fn take(
         &mut self,
         branches: &mut [Branch],
-        answer: Answer,
+        answer: CallResult,
         done: &mut dyn FnMut(&Branch, u64),
     ) -> Result<(), PlayerError> {
         let branch = &mut branches[answer.number];

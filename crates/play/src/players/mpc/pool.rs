@@ -59,7 +59,7 @@ pub(super) struct Call {
 }
 
 /// The answer to a call.
-pub(super) struct Answer {
+pub(super) struct CallResult {
     pub(super) number: usize,
     pub(super) result: Result<Choice, PlayerError>,
 }
@@ -68,8 +68,8 @@ pub(super) struct Answer {
 pub(super) struct Pool {
     makers: Makers,
     workers: Vec<Worker>,
-    answers: Receiver<(u64, Answer)>,
-    to_answers: Sender<(u64, Answer)>,
+    answers: Receiver<(u64, CallResult)>,
+    to_answers: Sender<(u64, CallResult)>,
     /// Numbers the workers; answers of workers that were left behind are ignored.
     next_worker: u64,
 }
@@ -107,7 +107,7 @@ impl Pool {
                     let asked = catch_unwind(AssertUnwindSafe(|| seat.answer(&call, &makers)));
                     // A player that panicked is gone with its panic.
                     let panicked = |_| Err(PlayerError::Failed("a player panicked".to_owned()));
-                    let answer = Answer { number: call.number, result: asked.unwrap_or_else(panicked) };
+                    let answer = CallResult { number: call.number, result: asked.unwrap_or_else(panicked) };
                     if answers.send((number, answer)).is_err() {
                         break;
                     }
@@ -157,7 +157,7 @@ impl Pool {
     }
 
     /// The next answer; `None` when none comes in this time.
-    pub(super) fn wait(&mut self, time: Duration) -> Option<Answer> {
+    pub(super) fn wait(&mut self, time: Duration) -> Option<CallResult> {
         loop {
             match self.answers.recv_timeout(time) {
                 Ok((number, answer)) if self.release(number) => return Some(answer),

@@ -2,7 +2,7 @@
 
 use mavis_game::{Game as _, Position, Rules};
 use mavis_oracle::{
-    Effort, Identity, Oracle, OracleError, Verdict,
+    Effort, Identity, Oracle, OracleError, Ranking,
     connect4::Connect4Solver,
     engine::{EngineSettings, Limit, UciOracle},
     hex::{HexOracle, HexSettings},
@@ -79,7 +79,7 @@ impl Oracle for GameOracle {
         }
     }
 
-    fn evaluate(&mut self, position: &Position) -> Result<Verdict, OracleError> {
+    fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {
         // One engine judges both kinds of chess, and one search all boards of Hex.
         let rules = match position.rules() {
             Rules::Chess960 => Rules::Chess,

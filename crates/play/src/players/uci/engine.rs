@@ -4,7 +4,7 @@ use super::UciSettings;
 use mavis_game::{Game as _, Move, Position, Rules};
 use mavis_oracle::{
     process::{ChildProcess, EngineError},
-    uci::{Answer, Command, Go, Info, OptionKind, Start, UciOption, option_names},
+    uci::{Command, EngineMessage, Go, Info, OptionKind, Start, UciOption, option_names},
 };
 use mavis_search::Cancel;
 use std::time::{Duration, Instant};
@@ -47,10 +47,10 @@ impl Conversation {
         engine.say(&Command::Uci)?;
         let deadline = Instant::now() + engine.patience;
         loop {
-            match Answer::parse(&engine.expect_line(deadline, "uciok")?) {
-                Answer::Name(name) => engine.name = name,
-                Answer::Option(option) => engine.offered.push(option),
-                Answer::UciOk => break,
+            match EngineMessage::parse(&engine.expect_line(deadline, "uciok")?) {
+                EngineMessage::Name(name) => engine.name = name,
+                EngineMessage::Option(option) => engine.offered.push(option),
+                EngineMessage::UciOk => break,
                 _ => {}
             }
         }
@@ -97,9 +97,9 @@ impl Conversation {
                 told = true;
             }
             if let Some(line) = self.process.line(Instant::now() + GLANCE)? {
-                match Answer::parse(&line) {
-                    Answer::Info(info) => heard(&info),
-                    Answer::BestMove { best, .. } => return Ok(best),
+                match EngineMessage::parse(&line) {
+                    EngineMessage::Info(info) => heard(&info),
+                    EngineMessage::BestMove { best, .. } => return Ok(best),
                     _ => {}
                 }
             }

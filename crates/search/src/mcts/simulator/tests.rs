@@ -3,7 +3,7 @@ use crate::mcts::{VirtualCounts, tree::Stat, world::ByRules};
 use mavis_game::{Connect4, Game as _, Side};
 use proptest::prelude::*;
 
-fn simulator(settings: &Settings) -> Simulator<ByRules<Connect4>> {
+fn simulator(settings: &MctsSettings) -> Simulator<ByRules<Connect4>> {
     Simulator::new(ByRules { root: Connect4::default() }, settings)
 }
 
@@ -14,7 +14,7 @@ fn columns(n: u16) -> Vec<(Move, f32)> {
 /// Figure 5: three simulations with leaves at depth 3, two of which share their first move.
 #[test]
 fn virtual_counts_are_those_of_figure_5() {
-    let settings: Settings = "virtual=dynamic,n_min=2,n_max=8".parse().unwrap();
+    let settings: MctsSettings = "virtual=dynamic,n_min=2,n_max=8".parse().unwrap();
     let mut simulator = simulator(&settings);
     let new = |simulator: &mut Simulator<_>, n| simulator.expand(0, &columns(n));
     let root = new(&mut simulator, 2);
@@ -58,7 +58,7 @@ fn virtual_counts_weigh_in_the_mean_as_the_settings_say() {
 #[test]
 fn a_leaf_under_evaluation_is_governed_by_its_counts_where_simulations_wait() {
     let second = |spec: &str| {
-        let settings: Settings = format!("k=1,epsilon=0,virtual=dynamic,{spec}").parse().unwrap();
+        let settings: MctsSettings = format!("k=1,epsilon=0,virtual=dynamic,{spec}").parse().unwrap();
         let mut simulator = simulator(&settings);
         simulator.expand_root(&[(Move(3), 0.9), (Move(4), 0.1)]);
         assert!(matches!(simulator.begin(), Begun::Leaf(..)));
@@ -135,7 +135,7 @@ proptest! {
         (virtual_counts, virtual_value, collision) in (0..3_usize, 0..3_usize, 0..2_usize),
         start in prop::collection::vec(0_u16..7, 0..30),
     ) {
-        let mut settings = Settings { solver, ..Default::default() };
+        let mut settings = MctsSettings { solver, ..Default::default() };
         settings.set("virtual", VirtualCounts::WORDS[virtual_counts]).unwrap();
         settings.set("virtual_value", VirtualValue::WORDS[virtual_value]).unwrap();
         settings.set("collision", Collision::WORDS[collision]).unwrap();
@@ -195,7 +195,7 @@ proptest! {
             }
         }
         prop_assume!(root.ply() >= 28);
-        let settings = Settings { simulations: 3000, seed, ..Default::default() };
+        let settings = MctsSettings { simulations: 3000, seed, ..Default::default() };
         let mut values = seed | 1;
         let report = crate::mcts::search_game(&root, &settings, &crate::Stop::never(), |position, moves| {
             values = values.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
@@ -236,7 +236,7 @@ fn negamax(position: Connect4) -> i32 {
 
 #[test]
 fn a_known_end_is_worth_exactly_what_it_is() {
-    let settings = Settings { solver: false, simulations: 300, ..Default::default() };
+    let settings = MctsSettings { solver: false, simulations: 300, ..Default::default() };
     let root = {
         let mut root = Connect4::default();
         for column in [3, 0, 3, 0, 3, 0] {
@@ -253,7 +253,7 @@ fn a_known_end_is_worth_exactly_what_it_is() {
     assert_eq!((report.best, win.value), (Some(Move(3)), Some(1.0)));
     assert_eq!(report.counts.completed, 300);
     // With the solver the win is proven as soon as it is seen.
-    let settings = Settings { solver: true, ..settings };
+    let settings = MctsSettings { solver: true, ..settings };
     let report = crate::mcts::search_game(&root, &settings, &crate::Stop::never(), free);
     assert_eq!((report.proof, report.stopped), (Proof::Win, crate::mcts::Stopped::Settled));
     assert!(report.counts.simulations < 20);

@@ -2,9 +2,9 @@
 
 use super::lines::{self, Lines};
 use super::{EngineSettings, Limit};
-use crate::Verdict;
+use crate::Ranking;
 use crate::process::{ChildProcess, EngineError};
-use crate::uci::{Answer, Command, Go, OptionKind, Start, UciOption, option_names};
+use crate::uci::{Command, EngineMessage, Go, OptionKind, Start, UciOption, option_names};
 use mavis_game::{Game, Move, Position, Rules};
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ const MOST_MOVES: i64 = 256;
 
 /// A started engine that has said `uciok` and taken its options.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct RunningEngine {
     process: ChildProcess,
     name: String,
     chess960: bool,
@@ -25,17 +25,17 @@ pub(super) struct Session {
     pace: Duration,
 }
 
-impl Session {
+impl RunningEngine {
     pub(super) fn start(settings: &EngineSettings) -> Result<Self, EngineError> {
         let mut process = ChildProcess::start(&settings.program, &settings.arguments)?;
         process.send(&format!("{}\n", Command::Uci))?;
         let (mut name, mut offered) = (String::new(), Vec::new());
         let deadline = Instant::now() + settings.patience;
         loop {
-            match Answer::parse(&expect_line(&mut process, deadline, "uciok", settings.patience)?) {
-                Answer::Name(text) => name = text,
-                Answer::Option(option) => offered.push(option),
-                Answer::UciOk => break,
+            match EngineMessage::parse(&expect_line(&mut process, deadline, "uciok", settings.patience)?) {
+                EngineMessage::Name(text) => name = text,
+                EngineMessage::Option(option) => offered.push(option),
+                EngineMessage::UciOk => break,
                 _ => {}
             }
         }
@@ -93,11 +93,11 @@ impl Session {
 
     /// Searches a position from a clean state, so that the answer does not depend on what was searched before. A limit that ends the
     /// search before every move was looked at once leaves moves without a score; they get a search of their own.
-    pub(super) fn judge(
+    pub(super) fn rank(
         &mut self,
         position: &Position,
         settings: &EngineSettings,
-    ) -> Result<Verdict, EngineError> {
+    ) -> Result<Ranking, EngineError> {
         let legal = position.legal_moves();
         let (mut scores, mut choice) = (Vec::new(), None);
         loop {
@@ -121,7 +121,7 @@ impl Session {
             }
             choice.get_or_insert(best);
         }
-        lines::verdict(position, &scores, &choice.unwrap_or_default())
+        lines::ranking(position, &scores, &choice.unwrap_or_default())
     }
 
     /// Whether the engine takes commands for the next position while it searches one, and begins with them when it is done.
@@ -130,13 +130,13 @@ impl Session {
         self.name.starts_with("Stockfish")
     }
 
-    /// The verdict of the last search, if it scored every move.
-    pub(super) fn verdict(&self, position: &Position, best: &str) -> Result<Option<Verdict>, EngineError> {
+    /// The ranking of the last search, if it scored every move.
+    pub(super) fn ranking(&self, position: &Position, best: &str) -> Result<Option<Ranking>, EngineError> {
         let scores = self.lines.scores(position)?;
         if scores.len() < position.n_legal_moves() {
             return Ok(None);
         }
-        lines::verdict(position, &scores, best).map(Some)
+        lines::ranking(position, &scores, best).map(Some)
     }
 
     /// Asks for one search, of some moves or of all, from a clean state.
@@ -191,7 +191,7 @@ impl Session {
                 self.lines.clear();
             } else if line.starts_with("info") {
                 self.lines.keep(&line);
-            } else if let Answer::BestMove { best, .. } = Answer::parse(&line) {
+            } else if let EngineMessage::BestMove { best, .. } = EngineMessage::parse(&line) {
                 let nonsense =
                     || EngineError::Nonsense { expected: "a legal best move", got: line.into_owned() };
                 return best.ok_or_else(nonsense);

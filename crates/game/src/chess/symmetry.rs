@@ -1,21 +1,21 @@
-//! Mirror images in which the mover's chances are the same.
+//! Symmetries of chess: the chances of the side to move are the same on the transformed board.
 
 use super::Chess;
 use crate::Move;
 use shakmaty::{EnPassantMode, FromSetup, Position as _};
 
-/// A way to mirror a chess position. Neither is a symmetry in the sense of [`Game`](crate::Game): one changes the side to move, the
+/// A symmetry of chess. Neither is one of the symmetries of [`Game`](crate::Game): one changes the side to move, the
 /// other is not always there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mirror {
+pub enum ChessSymmetry {
     /// Colors exchanged and the board upside down; the other side moves.
     Colors,
     /// Left and right exchanged; none while a king may still castle.
     Files,
 }
 
-impl Mirror {
-    /// The same move in the mirrored position.
+impl ChessSymmetry {
+    /// The same move in the transformed position.
     #[must_use]
     pub fn of_move(self, mv: Move) -> Move {
         // Squares count from a1 along the ranks, six bits each.
@@ -28,14 +28,14 @@ impl Mirror {
 }
 
 impl Chess {
-    /// A mirror image, without history; `None` where there is none.
+    /// The position under a symmetry, without history; `None` where there is none.
     #[must_use]
-    pub fn mirrored(&self, mirror: Mirror) -> Option<Self> {
+    pub fn transformed_by(&self, symmetry: ChessSymmetry) -> Option<Self> {
         let mut setup = self.position.to_setup(EnPassantMode::Legal);
-        match mirror {
-            Mirror::Colors => setup.mirror(),
-            Mirror::Files if setup.castling_rights.any() => return None,
-            Mirror::Files => {
+        match symmetry {
+            ChessSymmetry::Colors => setup.mirror(),
+            ChessSymmetry::Files if setup.castling_rights.any() => return None,
+            ChessSymmetry::Files => {
                 setup.board.flip_horizontal();
                 setup.promoted = setup.promoted.flip_horizontal();
                 setup.ep_square = setup.ep_square.map(shakmaty::Square::flip_horizontal);
@@ -52,26 +52,26 @@ mod tests {
     use rand::{Rng, SeedableRng};
 
     #[test]
-    fn images_have_the_images_of_all_moves() {
+    fn transformed_positions_have_all_moves_transformed() {
         let mut rng = rand::rngs::StdRng::seed_from_u64(5);
         let mut n_files = 0;
         for start in [Chess::default(), Chess::start960(17).unwrap()] {
             for _ in 0..20 {
                 let mut position = start.clone();
                 for _ in 0..120 {
-                    for mirror in [Mirror::Colors, Mirror::Files] {
-                        let Some(image) = position.mirrored(mirror) else { continue };
-                        n_files += usize::from(mirror == Mirror::Files);
-                        assert_eq!(image.mirrored(mirror).unwrap(), position, "{position}");
+                    for symmetry in [ChessSymmetry::Colors, ChessSymmetry::Files] {
+                        let Some(transformed) = position.transformed_by(symmetry) else { continue };
+                        n_files += usize::from(symmetry == ChessSymmetry::Files);
+                        assert_eq!(transformed.transformed_by(symmetry).unwrap(), position, "{position}");
                         let mut moves = crate::Moves::new();
                         position.legal_moves_into(&mut moves);
-                        let mut images: Vec<_> = moves.iter().map(|mv| mirror.of_move(*mv)).collect();
+                        let mut expected: Vec<_> = moves.iter().map(|mv| symmetry.of_move(*mv)).collect();
                         let mut legal = crate::Moves::new();
-                        image.legal_moves_into(&mut legal);
-                        images.sort_unstable();
+                        transformed.legal_moves_into(&mut legal);
+                        expected.sort_unstable();
                         legal.sort_unstable();
-                        assert_eq!(images[..], legal[..], "{position} {image}");
-                        assert_eq!(image.end_reason().is_some(), position.end_reason().is_some());
+                        assert_eq!(expected[..], legal[..], "{position} {transformed}");
+                        assert_eq!(transformed.end_reason().is_some(), position.end_reason().is_some());
                     }
                     let Some(mv) = position.random_move(rng.random()) else { break };
                     position.play_unchecked(mv);

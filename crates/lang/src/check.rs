@@ -18,7 +18,7 @@ use mavis_value::Mistake;
 
 /// What the rules say of an answer.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Verdict {
+pub struct AnswerCheck {
     /// Everything that is wrong, in the order it stands; places count from the first token of the answer.
     pub mistakes: Vec<Hallucination>,
     /// The listed moves against the legal ones; `None` if no list was asked for or the game is over.
@@ -33,7 +33,7 @@ pub struct Verdict {
     pub end_right: Option<bool>,
 }
 
-impl Verdict {
+impl AnswerCheck {
     /// Whether nothing is wrong.
     #[must_use]
     pub fn is_right(&self) -> bool {
@@ -45,9 +45,9 @@ impl Verdict {
 ///
 /// # Errors
 /// When the answer does not parse or is not true.
-pub fn judge(request: &Request, tokens: &[Token]) -> Result<Answer, Hallucination> {
+pub fn parse_true_answer(request: &Request, tokens: &[Token]) -> Result<Answer, Hallucination> {
     let answer = parse_answer(request, tokens)?;
-    match referee(request, &answer).mistakes.into_iter().next() {
+    match check_answer(request, &answer).mistakes.into_iter().next() {
         None => Ok(answer),
         Some(mistake) => Err(mistake),
     }
@@ -55,12 +55,12 @@ pub fn judge(request: &Request, tokens: &[Token]) -> Result<Answer, Hallucinatio
 
 /// Compares an answer with the rules. Positions count as the language shows them, without history.
 #[must_use]
-pub fn referee(request: &Request, answer: &Answer) -> Verdict {
+pub fn check_answer(request: &Request, answer: &Answer) -> AnswerCheck {
     let current = without_history(&request.current());
     let spans = answer.write(&request.commands, &mut Vec::new());
     let mut case = Case {
         rules_text: |mv| moves::move_text(request.commands.rules, mv).unwrap_or("a move"),
-        verdict: Verdict {
+        check: AnswerCheck {
             mistakes: Vec::new(),
             legality: None,
             tracked_right: None,
@@ -70,40 +70,40 @@ pub fn referee(request: &Request, answer: &Answer) -> Verdict {
         },
     };
     if let Some(tracked) = &answer.tracked {
-        case.verdict.tracked_right = Some(case.compare(0, tracked, &current));
+        case.check.tracked_right = Some(case.compare(0, tracked, &current));
     }
     let mut legal = Moves::new();
     current.legal_moves_into(&mut legal);
     if let Some(listing) = &answer.listing {
         let n_expected = request.commands.top.map_or(0, |top| top.n_listed(legal.len()));
-        case.judge_listing(listing, &current, &legal, n_expected, [spans.list, spans.list_end]);
+        case.check_listing(listing, &current, &legal, n_expected, [spans.list, spans.list_end]);
     }
     if let Some(best) = answer.best {
         let is_legal = legal.contains(&best);
-        case.verdict.best_legal = Some(is_legal);
+        case.check.best_legal = Some(is_legal);
         if !is_legal {
             case.note(spans.best, Mistake::IllegalMove, format!("{} is not legal", (case.rules_text)(best)));
         } else if let Some(next) = &answer.next {
             let mut expected = current.clone();
             expected.play_unchecked(best);
-            case.verdict.next_right = Some(case.compare(spans.next, next, &expected));
+            case.check.next_right = Some(case.compare(spans.next, next, &expected));
         }
         if !is_legal && answer.next.is_some() {
-            case.verdict.next_right = Some(false);
+            case.check.next_right = Some(false);
         }
     }
-    case.verdict
+    case.check
 }
 
-/// A verdict in the making.
+/// A check under way.
 struct Case<F> {
     rules_text: F,
-    verdict: Verdict,
+    check: AnswerCheck,
 }
 
 impl<F: Fn(Move) -> &'static str> Case<F> {
     fn note(&mut self, at: usize, kind: Mistake, reason: String) {
-        self.verdict.mistakes.push(Hallucination::new(at, kind, reason));
+        self.check.mistakes.push(Hallucination::new(at, kind, reason));
     }
 
     fn compare(&mut self, at: usize, found: &Position, expected: &Position) -> bool {
@@ -115,7 +115,7 @@ impl<F: Fn(Move) -> &'static str> Case<F> {
     }
 
     /// `places` are the first move's and that of the end of the line.
-    fn judge_listing(
+    fn check_listing(
         &mut self,
         listing: &Listing,
         current: &Position,
@@ -127,7 +127,7 @@ impl<F: Fn(Move) -> &'static str> Case<F> {
         let outcome = current.outcome();
         match (listing, outcome) {
             (Listing::Over(found), Some(expected)) => {
-                self.verdict.end_right = Some(*found == expected);
+                self.check.end_right = Some(*found == expected);
                 if *found != expected {
                     self.note(
                         start + 1,
@@ -137,12 +137,12 @@ impl<F: Fn(Move) -> &'static str> Case<F> {
                 }
             }
             (Listing::Over(found), None) => {
-                self.verdict.end_right = Some(false);
-                self.verdict.legality = Some(Legality::of(legal, n_expected, &[]));
+                self.check.end_right = Some(false);
+                self.check.legality = Some(Legality::of(legal, n_expected, &[]));
                 self.note(start, Mistake::WrongEnd, format!("the game is not over, and not {found}"));
             }
             (Listing::Moves(_), Some(expected)) => {
-                self.verdict.end_right = Some(false);
+                self.check.end_right = Some(false);
                 self.note(start, Mistake::WrongEnd, format!("the game is over: {expected}"));
             }
             (Listing::Moves(listed), None) => {
@@ -156,7 +156,7 @@ impl<F: Fn(Move) -> &'static str> Case<F> {
                     let reason = format!("{} of {n_expected} legal moves are listed", legality.n_right);
                     self.note(end, Mistake::MissingMove, reason);
                 }
-                self.verdict.legality = Some(legality);
+                self.check.legality = Some(legality);
             }
         }
     }

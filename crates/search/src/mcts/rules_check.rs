@@ -11,7 +11,7 @@ use std::collections::HashSet;
 
 /// Every node of a tree compared with the rules.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct RefereeReport {
+pub struct RulesCheck {
     /// Nodes that can be reached by legal moves and were compared.
     pub nodes: u32,
     /// Of those, nodes whose state differs from the rules'.
@@ -38,7 +38,7 @@ pub struct RefereeReport {
     pub beyond_rules: u32,
 }
 
-impl RefereeReport {
+impl RulesCheck {
     /// Whether the tree could have been grown by the rules.
     #[must_use]
     pub fn is_clean(&self) -> bool {
@@ -56,8 +56,8 @@ impl RefereeReport {
 
 impl<G: Game> Simulator<ByModel<G>> {
     /// Compares every node and every end with the rules.
-    pub(crate) fn referee(&self) -> RefereeReport {
-        let mut report = RefereeReport::default();
+    pub(crate) fn check_rules(&self) -> RulesCheck {
+        let mut report = RulesCheck::default();
         if self.tree.is_empty() {
             return report;
         }
@@ -82,7 +82,7 @@ impl<G: Game> Simulator<ByModel<G>> {
         report
     }
 
-    fn compare(&self, node: NodeIdx, position: &G, report: &mut RefereeReport) {
+    fn compare(&self, node: NodeIdx, position: &G, report: &mut RulesCheck) {
         report.nodes += 1;
         report.wrong_states += u32::from(*self.world.states[node.0 as usize] != *position);
         if position.outcome().is_some() {
@@ -111,7 +111,7 @@ fn played<G: Game>(before: &G, mv: Move) -> Option<G> {
     Some(after)
 }
 
-fn count_end(told: Proof, mover: Side, outcome: Option<Outcome>, report: &mut RefereeReport) {
+fn count_end(told: Proof, mover: Side, outcome: Option<Outcome>, report: &mut RulesCheck) {
     match outcome {
         None => report.false_ends += 1,
         Some(outcome) if Proof::of(outcome, mover) == told => report.right_ends += 1,

@@ -6,14 +6,14 @@ pub use mavis_value::Score;
 
 /// An oracle's judgment of every legal move.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Verdict {
+pub struct Ranking {
     /// Every legal move once, best first; equals in the order the oracle prefers them.
-    pub moves: Vec<MoveVerdict>,
+    pub moves: Vec<RankedMove>,
 }
 
 /// The judgment of one move, as the player who makes it sees it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct MoveVerdict {
+pub struct RankedMove {
     /// The move.
     pub mv: Move,
     /// Its score in the oracle's own measure.
@@ -24,25 +24,25 @@ pub struct MoveVerdict {
     pub win_probability: f32,
 }
 
-impl MoveVerdict {
-    /// A verdict whose win probability follows from the score.
+impl RankedMove {
+    /// A ranking whose win probability follows from the score.
     #[must_use]
     pub fn new(rules: Rules, mv: Move, score: Score, plies: Option<u32>) -> Self {
         Self { mv, score, plies, win_probability: score.win_probability(rules) }
     }
 }
 
-impl Verdict {
-    /// The move to play; `None` only for a verdict without moves, which no oracle gives.
+impl Ranking {
+    /// The move to play; `None` only for a ranking without moves, which no oracle gives.
     #[must_use]
     pub fn best(&self) -> Option<Move> {
-        self.moves.first().map(|verdict| verdict.mv)
+        self.moves.first().map(|entry| entry.mv)
     }
 
-    /// The verdict on one move.
+    /// The ranking on one move.
     #[must_use]
-    pub fn of(&self, mv: Move) -> Option<&MoveVerdict> {
-        self.moves.iter().find(|verdict| verdict.mv == mv)
+    pub fn of(&self, mv: Move) -> Option<&RankedMove> {
+        self.moves.iter().find(|entry| entry.mv == mv)
     }
 
     /// The moves whose score equals the best one's (and whose distance does, where known).
@@ -50,20 +50,20 @@ impl Verdict {
         let best = self.moves.first().copied();
         self.moves
             .iter()
-            .filter(move |verdict| {
-                best.is_some_and(|best| (verdict.score, verdict.plies) == (best.score, best.plies))
+            .filter(move |entry| {
+                best.is_some_and(|best| (entry.score, entry.plies) == (best.score, best.plies))
             })
-            .map(|verdict| verdict.mv)
+            .map(|entry| entry.mv)
     }
 
     /// Sorts by win probability, then by what the score says beyond it; equals keep their order.
-    pub(crate) fn sorted(mut moves: Vec<MoveVerdict>) -> Self {
+    pub(crate) fn sorted(mut moves: Vec<RankedMove>) -> Self {
         moves.sort_by(|a, b| b.order().partial_cmp(&a.order()).unwrap_or(std::cmp::Ordering::Equal));
         Self { moves }
     }
 }
 
-impl MoveVerdict {
+impl RankedMove {
     /// Greater is better. A mate counts above any centipawns, the faster the better.
     fn order(&self) -> f32 {
         match self.score {

@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 /// The row of one setting, for help texts and option lists.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Knob {
+pub struct Tunable {
     /// The key in a player spec and, with dashes, the flag.
     pub name: &'static str,
     /// What it may be set to.
@@ -15,7 +15,7 @@ pub struct Knob {
     pub help: &'static str,
 }
 
-impl Knob {
+impl Tunable {
     /// The name as a UCI option: words capitalized and joined, `c_puct` becomes `CPuct`.
     #[must_use]
     pub fn uci_name(&self) -> String {
@@ -65,7 +65,7 @@ impl fmt::Display for Range {
 /// A setting that cannot be made.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum KnobError {
+pub enum TunableError {
     /// No row has this name.
     #[error("unknown setting '{name}'{}", .nearest.map(|nearest| format!(" (did you mean '{nearest}'?)")).unwrap_or_default())]
     Unknown {
@@ -87,17 +87,17 @@ pub enum KnobError {
 }
 
 /// A type that can stand in a row.
-pub trait KnobValue: Sized {
+pub trait TunableValue: Sized {
     /// Reads a value; `None` if the text is malformed or out of range.
     fn read(text: &str, range: Range) -> Option<Self>;
 
-    /// Text that [`KnobValue::read`] reads back.
+    /// Text that [`TunableValue::read`] reads back.
     fn show(&self) -> String;
 }
 
-macro_rules! integer_knob {
+macro_rules! integer_tunable {
     ($($type:ty),*) => { $(
-        impl KnobValue for $type {
+        impl TunableValue for $type {
             fn read(text: &str, range: Range) -> Option<Self> {
                 let Range::Integer(least, most) = range else { return None };
                 let number = text.parse::<u64>().ok().filter(|number| (least..=most).contains(number))?;
@@ -110,9 +110,9 @@ macro_rules! integer_knob {
         }
     )* };
 }
-integer_knob!(u16, u32, u64, usize);
+integer_tunable!(u16, u32, u64, usize);
 
-impl KnobValue for f32 {
+impl TunableValue for f32 {
     fn read(text: &str, range: Range) -> Option<Self> {
         let Range::Real(least, most) = range else { return None };
         text.parse::<Self>().ok().filter(|number| (least..=most).contains(&f64::from(*number)))
@@ -123,7 +123,7 @@ impl KnobValue for f32 {
     }
 }
 
-impl KnobValue for bool {
+impl TunableValue for bool {
     fn read(text: &str, _: Range) -> Option<Self> {
         // An empty value is a bare flag: `solver` for `solver=true`.
         match text {
@@ -138,9 +138,9 @@ impl KnobValue for bool {
     }
 }
 
-macro_rules! word_knob {
+macro_rules! word_tunable {
     ($($type:ty),*) => { $(
-        impl KnobValue for $type {
+        impl TunableValue for $type {
             fn read(text: &str, _: Range) -> Option<Self> {
                 text.parse().ok()
             }
@@ -151,9 +151,9 @@ macro_rules! word_knob {
         }
     )* };
 }
-word_knob!(mavis_eval::WorldModel, mavis_value::Scoring);
+word_tunable!(mavis_eval::WorldModel, mavis_value::Scoring);
 
-impl KnobValue for Option<Duration> {
+impl TunableValue for Option<Duration> {
     fn read(text: &str, range: Range) -> Option<Self> {
         let Range::Milliseconds(least, most) = range else { return None };
         let number = text.parse::<u64>().ok().filter(|number| (least..=most).contains(number))?;
@@ -195,7 +195,7 @@ fn edit_distance(one: &str, other: &str) -> usize {
 /// Makes a settings struct and everything that follows from its rows.
 ///
 /// A row is `field "name": Type = default, range, "help";`.
-macro_rules! knobs {
+macro_rules! tunables {
     ($(#[$meta:meta])* pub struct $settings:ident {
         $($field:ident $name:literal: $type:ty = $default:expr, $range:expr, $help:literal;)*
     }) => {
@@ -214,12 +214,12 @@ macro_rules! knobs {
         impl $settings {
             /// Every row of the table.
             #[must_use]
-            pub fn knobs() -> Vec<$crate::knob::Knob> {
-                use $crate::knob::Range::*;
-                vec![$($crate::knob::Knob {
+            pub fn tunables() -> Vec<$crate::tunable::Tunable> {
+                use $crate::tunable::Range::*;
+                vec![$($crate::tunable::Tunable {
                     name: $name,
                     range: $range,
-                    default: $crate::knob::KnobValue::show(&{ let default: $type = $default; default }),
+                    default: $crate::tunable::TunableValue::show(&{ let default: $type = $default; default }),
                     help: $help,
                 },)*]
             }
@@ -228,17 +228,17 @@ macro_rules! knobs {
             ///
             /// # Errors
             /// When there is no such row, or the value does not fit it.
-            pub fn set(&mut self, name: &str, text: &str) -> Result<(), $crate::knob::KnobError> {
-                use $crate::knob::{KnobError, KnobValue as _, Range::*};
+            pub fn set(&mut self, name: &str, text: &str) -> Result<(), $crate::tunable::TunableError> {
+                use $crate::tunable::{TunableError, TunableValue as _, Range::*};
                 match name {
                     $($name => {
-                        self.$field = <$type>::read(text, $range).ok_or_else(|| KnobError::Value {
+                        self.$field = <$type>::read(text, $range).ok_or_else(|| TunableError::Value {
                             name: $name, text: text.to_owned(), range: $range,
                         })?;
                     })*
-                    _ => return Err(KnobError::Unknown {
+                    _ => return Err(TunableError::Unknown {
                         name: name.to_owned(),
-                        nearest: $crate::knob::nearest(name, [$($name),*]),
+                        nearest: $crate::tunable::nearest(name, [$($name),*]),
                     }),
                 }
                 Ok(())
@@ -248,7 +248,7 @@ macro_rules! knobs {
             #[must_use]
             pub fn value(&self, name: &str) -> Option<String> {
                 match name {
-                    $($name => Some($crate::knob::KnobValue::show(&self.$field)),)*
+                    $($name => Some($crate::tunable::TunableValue::show(&self.$field)),)*
                     _ => None,
                 }
             }
@@ -260,7 +260,7 @@ macro_rules! knobs {
                 let default = Self::default();
                 let mut separator = "";
                 $(if self.$field != default.$field {
-                    write!(f, "{separator}{}={}", $name, $crate::knob::KnobValue::show(&self.$field))?;
+                    write!(f, "{separator}{}={}", $name, $crate::tunable::TunableValue::show(&self.$field))?;
                     separator = ",";
                 })*
                 let _ = separator; // Read only when a later row differs.
@@ -269,7 +269,7 @@ macro_rules! knobs {
         }
 
         impl std::str::FromStr for $settings {
-            type Err = $crate::knob::KnobError;
+            type Err = $crate::tunable::TunableError;
 
             /// Reads `name=value` with commas between; what is not named keeps its default.
             fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -283,7 +283,7 @@ macro_rules! knobs {
         }
     };
 }
-pub(crate) use knobs;
+pub(crate) use tunables;
 
 /// Makes an enum of bare words that can stand in a row.
 macro_rules! choice {
@@ -303,8 +303,8 @@ macro_rules! choice {
             }
         }
 
-        impl $crate::knob::KnobValue for $choice {
-            fn read(text: &str, _: $crate::knob::Range) -> Option<Self> {
+        impl $crate::tunable::TunableValue for $choice {
+            fn read(text: &str, _: $crate::tunable::Range) -> Option<Self> {
                 match text { $($word => Some(Self::$variant),)* _ => None }
             }
 

@@ -1,11 +1,11 @@
 //! What the rules say of a tree that a model grew without them, as JSON and as a line.
 
-use mavis_search::mcts::RefereeReport;
+use mavis_search::mcts::RulesCheck;
 use serde::Serialize;
 
 /// Every node and end of the tree, compared.
 #[derive(Serialize)]
-pub(super) struct Refereed {
+pub(super) struct RulesCheckView {
     nodes: u32,
     wrong_states: u32,
     exact_lists: u32,
@@ -20,9 +20,9 @@ pub(super) struct Refereed {
     beyond_rules: u32,
 }
 
-impl From<RefereeReport> for Refereed {
-    fn from(report: RefereeReport) -> Self {
-        let RefereeReport {
+impl From<RulesCheck> for RulesCheckView {
+    fn from(report: RulesCheck) -> Self {
+        let RulesCheck {
             nodes,
             wrong_states,
             exact_lists,
@@ -53,7 +53,7 @@ impl From<RefereeReport> for Refereed {
     }
 }
 
-impl Refereed {
+impl RulesCheckView {
     pub(super) fn line(&self) -> String {
         format!(
             "by the rules: {} nodes, {} with a wrong state, {} with exactly the legal moves; {} of {} legal moves missing, \

@@ -1,6 +1,6 @@
 //! How well a model knows the rules, in numbers.
 
-use super::Verdict;
+use super::AnswerCheck;
 use crate::hallucination::Hallucination;
 use mavis_game::Move;
 use mavis_value::MistakeCounts;
@@ -153,20 +153,20 @@ impl ListMetrics {
 }
 
 impl Metrics {
-    /// Adds the verdict on one answer.
-    pub fn add(&mut self, verdict: &Verdict) {
+    /// Adds the check of one answer.
+    pub fn add(&mut self, check: &AnswerCheck) {
         self.n_answers += 1;
-        self.n_right += usize::from(verdict.is_right());
-        for mistake in &verdict.mistakes {
+        self.n_right += usize::from(check.is_right());
+        for mistake in &check.mistakes {
             self.mistakes.add(mistake.kind);
         }
-        if let Some(legality) = &verdict.legality {
+        if let Some(legality) = &check.legality {
             self.lists.add(legality);
         }
-        self.tracked.add(verdict.tracked_right);
-        self.best_legal.add(verdict.best_legal);
-        self.next.add(verdict.next_right);
-        self.ends.add(verdict.end_right);
+        self.tracked.add(check.tracked_right);
+        self.best_legal.add(check.best_legal);
+        self.next.add(check.next_right);
+        self.ends.add(check.end_right);
     }
 
     /// Adds an answer that did not parse.

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// A line from the engine.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Answer {
+pub enum EngineMessage {
     /// `id name NAME`
     Name(String),
     /// `id author AUTHOR`
@@ -29,7 +29,7 @@ pub enum Answer {
     Other(String),
 }
 
-impl Answer {
+impl EngineMessage {
     /// Reads a line.
     #[must_use]
     pub fn parse(line: &str) -> Self {
@@ -59,7 +59,7 @@ impl Answer {
     }
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for EngineMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(name) => write!(f, "id name {name}"),
@@ -88,8 +88,8 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str) {
-        assert_eq!(Answer::parse(line).to_string(), line);
-        assert!(!matches!(Answer::parse(line), Answer::Other(_)), "{line}");
+        assert_eq!(EngineMessage::parse(line).to_string(), line);
+        assert!(!matches!(EngineMessage::parse(line), EngineMessage::Other(_)), "{line}");
     }
 
     #[test]
@@ -116,13 +116,15 @@ mod tests {
 
     #[test]
     fn fields_are_read() {
-        let Answer::Info(info) = Answer::parse("info score mate -3 lowerbound multipv 4 blah 7 pv a2a3")
+        let EngineMessage::Info(info) =
+            EngineMessage::parse("info score mate -3 lowerbound multipv 4 blah 7 pv a2a3")
         else {
             panic!()
         };
         assert_eq!((info.score, info.multi_pv), (Some(UciScore::Mate(-3, Bound::Lower)), Some(4)));
         assert_eq!(info.pv, ["a2a3"]);
-        let Answer::Option(option) = Answer::parse("option name A default type spin default -5 min -9 max 9")
+        let EngineMessage::Option(option) =
+            EngineMessage::parse("option name A default type spin default -5 min -9 max 9")
         else {
             panic!()
         };
@@ -130,16 +132,19 @@ mod tests {
             (option.name.as_str(), option.kind),
             ("A default", OptionKind::Spin { default: -5, min: -9, max: 9 })
         );
-        assert_eq!(Answer::parse("bestmove"), Answer::Other("bestmove".into()));
-        assert_eq!(Answer::parse("bestmove 0000"), Answer::BestMove { best: None, ponder: None });
+        assert_eq!(EngineMessage::parse("bestmove"), EngineMessage::Other("bestmove".into()));
+        assert_eq!(
+            EngineMessage::parse("bestmove 0000"),
+            EngineMessage::BestMove { best: None, ponder: None }
+        );
     }
 
     proptest! {
         #[test]
         fn any_line_is_read(line in "\\PC{0,60}|(info|option|id|bestmove)( (name|type|spin|combo|default|var|score|cp|pv|wdl|string|-?[0-9]{1,25}|\\PC{1,5})){0,8}") {
-            let once = Answer::parse(&line);
-            if !matches!(once, Answer::Option(_)) {
-                prop_assert_eq!(&Answer::parse(&once.to_string()), &once);
+            let once = EngineMessage::parse(&line);
+            if !matches!(once, EngineMessage::Option(_)) {
+                prop_assert_eq!(&EngineMessage::parse(&once.to_string()), &once);
             }
         }
     }

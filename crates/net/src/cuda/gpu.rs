@@ -20,7 +20,7 @@ pub(super) fn failed<E: Debug>(what: &'static str) -> impl Fn(E) -> NetError {
 }
 
 /// A GPU with the kernels of one network on it.
-pub(super) struct Device {
+pub(super) struct Gpu {
     /// The context; bound to the calling thread by [`Device::bind`].
     pub(super) context: Arc<CudaContext>,
     /// Everything but uploads runs here.
@@ -37,9 +37,9 @@ pub(super) struct Device {
 }
 
 // SAFETY: the driver's handles may be used from any thread; the context is bound at every entry, and `Device` is not `Sync`.
-unsafe impl Send for Device {}
+unsafe impl Send for Gpu {}
 
-impl Device {
+impl Gpu {
     /// Opens GPU `ordinal` and compiles the kernels of a network.
     pub(super) fn open(ordinal: usize, kernels: &Kernels) -> Result<Self, NetError> {
         super::available()?;

@@ -1,10 +1,10 @@
-//! Cached keys and values of one session.
+//! The KV cache of one sequence.
 
 use crate::config::TransformerConfig;
 
 /// Keys and values, `[layer][head][2][capacity][head_dim]`.
 #[derive(Clone, Debug)]
-pub(crate) struct Session {
+pub(crate) struct KvCache {
     shape: CacheShape,
     data: Vec<f32>,
     /// Tokens in use.
@@ -28,8 +28,8 @@ impl CacheShape {
     }
 }
 
-impl Session {
-    /// An empty session.
+impl KvCache {
+    /// An empty cache.
     pub(crate) fn new(shape: CacheShape) -> Self {
         Self { shape, data: Vec::new(), len: 0, capacity: 0 }
     }
@@ -41,13 +41,13 @@ impl Session {
 
     /// Sets the number of tokens in use, up to the capacity.
     pub(crate) fn set_len(&mut self, len: usize) {
-        assert!(len <= self.capacity, "a session cannot be longer than its memory");
+        assert!(len <= self.capacity, "a cache cannot be longer than its memory");
         self.len = len;
     }
 
     /// Makes room for `len` tokens and keeps those in use.
     pub(crate) fn reserve(&mut self, len: usize) {
-        // Even an empty session has memory, so that every layer has its pieces.
+        // Even an empty cache has memory, so that every layer has its pieces.
         let len = len.max(1);
         if len <= self.capacity {
             return;
@@ -57,7 +57,7 @@ impl Session {
         *self = self.copy(self.len, capacity);
     }
 
-    /// The first `len` tokens as a session of its own.
+    /// The first `len` tokens as a cache of its own.
     pub(crate) fn fork(&self, len: usize) -> Self {
         self.copy(len, len.max(1).next_multiple_of(32))
     }
