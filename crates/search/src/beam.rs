@@ -9,9 +9,9 @@
 //!
 //! ```
 //! use mavis_game::{Connect4, Game, Move};
-//! use mavis_search::beam::{Ask, Beam, Settings};
+//! use mavis_search::beam::{Ask, Beam, BeamSettings};
 //!
-//! let mut beam = Beam::new(Connect4::default(), &Settings { expansions: 20, depth: 3 });
+//! let mut beam = Beam::new(Connect4::default(), &BeamSettings { expansions: 20, depth: 3 });
 //! let q_values = loop {
 //!     match beam.ask() {
 //!         Ask::Q(states) => {

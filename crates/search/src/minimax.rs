@@ -7,10 +7,10 @@
 //! ```
 //! use mavis_eval::Scripted;
 //! use mavis_game::{Position, Rules};
-//! use mavis_search::minimax::{Settings, grow};
+//! use mavis_search::minimax::{MinimaxSettings, grow};
 //!
 //! let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-//! let settings = Settings { breadth: 3, depth: 2, ..Default::default() };
+//! let settings = MinimaxSettings { breadth: 3, depth: 2, ..Default::default() };
 //! let tree = runtime.block_on(grow(&Position::start(Rules::Connect4), &Scripted::new(1), &settings))?;
 //! assert_eq!(tree.nodes.len(), 1 + 3 + 9);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
