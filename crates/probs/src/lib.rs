@@ -15,9 +15,9 @@
 //! ```
 //! use mavis_game::{Connect4, Rules};
 //! use mavis_net::Device;
-//! use mavis_probs::{Learner, Settings, preset};
+//! use mavis_probs::{Learner, ProbsSettings, preset};
 //!
-//! let settings = Settings { games: 4, expansions: 8, ..preset("small", Rules::Connect4)? };
+//! let settings = ProbsSettings { games: 4, expansions: 8, ..preset("small", Rules::Connect4)? };
 //! let mut learner = Learner::new(Connect4::default(), settings, Device::Cpu, None)?;
 //! let round = learner.round()?;
 //! assert_eq!(round.round, 1);
