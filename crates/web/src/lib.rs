@@ -53,6 +53,9 @@ use axum::{
 use mavis_play::{DefaultModel, Registry};
 use std::{path::PathBuf, sync::Arc};
 
+/// Reads where a queue of jobs on many machines stands, as `mavis queue status --json` prints it.
+pub type QueueSource = Arc<dyn Fn() -> Result<serde_json::Value, String> + Send + Sync>;
+
 /// What a server offers and to whom.
 pub struct WebSettings {
     /// The players it knows.
@@ -67,6 +70,8 @@ pub struct WebSettings {
     pub hosts: Vec<String>,
     /// Folders below which leagues and training runs are shown.
     pub folders: Vec<PathBuf>,
+    /// The queue whose jobs and workers are shown; `None` shows none.
+    pub queue: Option<QueueSource>,
     /// A secret that every request must carry; `None` on loopback.
     pub token: Option<String>,
 }
@@ -77,6 +82,7 @@ pub(crate) struct Shared {
     pub(crate) limits: limits::Counter,
     pub(crate) hosts: Vec<String>,
     pub(crate) folders: Vec<PathBuf>,
+    pub(crate) queue: Option<QueueSource>,
     pub(crate) token: Option<String>,
     pub(crate) pool: pool::Pool,
     pub(crate) writer: writer::Writer,
@@ -98,6 +104,7 @@ pub(crate) fn share(settings: WebSettings) -> App {
         limits: limits::Counter::new(settings.limits),
         hosts: settings.hosts,
         folders: settings.folders,
+        queue: settings.queue,
         token: settings.token,
     })
 }
@@ -115,6 +122,7 @@ pub(crate) fn router(shared: App) -> Router {
         .route("/api/league", get(routes::studies::league))
         .route("/api/league/game", get(routes::studies::game))
         .route("/api/run", get(routes::studies::run))
+        .route("/api/queue", get(routes::studies::queue))
         .route("/api/openapi.json", get(openapi::json))
         .route("/v1/models", get(routes::completions::models))
         .route("/v1/completions", post(routes::completions::completions))

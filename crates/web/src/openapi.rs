@@ -22,6 +22,7 @@ use utoipa::OpenApi;
         routes::studies::league,
         routes::studies::game,
         routes::studies::run,
+        routes::studies::queue,
         routes::completions::models,
         routes::completions::completions,
     )

@@ -332,6 +332,15 @@ pub struct StudiesView {
     pub leagues: Vec<StudyInfo>,
     /// Folders of training runs.
     pub runs: Vec<StudyInfo>,
+    /// Whether there is a queue of jobs at `/api/queue`.
+    pub queue: bool,
+}
+
+/// Jobs and workers of a queue.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct QueueView {
+    /// As `mavis queue status --json` prints it.
+    pub status: serde_json::Value,
 }
 
 /// A league or a run.

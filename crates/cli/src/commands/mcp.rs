@@ -33,6 +33,7 @@ impl Mcp {
             limits: Limits { thinking, ..Limits::default() },
             hosts: Vec::new(),
             folders: Vec::new(),
+            queue: None,
             token: None,
         };
         mavis_web::run_tools(settings).context("the tool server stopped")

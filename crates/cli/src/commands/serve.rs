@@ -83,6 +83,7 @@ impl Serve {
             limits,
             hosts,
             folders: if self.show.is_empty() { usual_folders() } else { self.show },
+            queue: None,
             token: token.clone(),
         };
         answer(&format!("Mavis is at {}", link(address, token.as_deref())))?;

@@ -28,6 +28,7 @@ const query = async (path, parts) => (await request(`${path}?${new URLSearchPara
 export const studies = async () => (await request('/api/studies')).json();
 export const league = id => query('/api/league', { id });
 export const leagueGame = (id, game) => query('/api/league/game', { id, game });
+export const queue = async () => (await request('/api/queue')).json();
 export const run = id => query('/api/run', { id });
 export const choose = (question, signal) => json('/api/choose', question, signal);
 export const analyze = (question, signal) => json('/api/analyze', question, signal);

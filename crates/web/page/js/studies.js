@@ -1,6 +1,7 @@
-// Leagues and training runs on disk, live.
+// Leagues and training runs on disk, and jobs on other machines, live.
 import * as api from './api.js';
 import { $, h, s, toast } from './dom.js';
+import { queueSections } from './queue.js';
 
 const COLORS = ['#1f6f5c', '#b9772a', '#4a7d9c', '#b0413e', '#7a5aa6', '#6b7a2f', '#a1527e', '#4f5d6b'];
 let timer = null, chosen = null, onReplay = null;
@@ -21,7 +22,8 @@ async function refresh() {
   if (document.hidden) return;
   try {
     if (!chosen) return renderList(await api.studies());
-    if (chosen.kind === 'league') renderLeague(await api.league(chosen.id));
+    if (chosen.kind === 'queue') show(back(), ...queueSections((await api.queue()).status));
+    else if (chosen.kind === 'league') renderLeague(await api.league(chosen.id));
     else renderRun(await api.run(chosen.id));
   } catch (error) {
     toast(error.message);
@@ -38,13 +40,14 @@ function show(...content) {
   $('studies').scrollTop = scroll;
 }
 
-function renderList({ leagues, runs }) {
+function renderList({ leagues, runs, queue }) {
   const list = (title, kind, entries, hint) => h('section', {}, h('h2', {}, title), entries.length
     ? h('ul', { class: 'study-list' }, entries.map(entry => h('li', {}, h('button', { type: 'button', onclick: () => choose(kind, entry.id) }, entry.id))))
     : h('p', { class: 'note' }, hint));
   show(h('h1', {}, 'Leagues and runs'),
     list('Leagues', 'league', leagues, 'None found. mavis league run --config league.toml --out league makes one; mavis serve --show FOLDER says where to look.'),
-    list('Training runs', 'run', runs, 'None found. mavis train mav --config recipes/first.toml --out runs/first makes one.'));
+    list('Training runs', 'run', runs, 'None found. mavis train mav --config recipes/first.toml --out runs/first makes one.'),
+    queue && list('Other machines', 'queue', [{ id: 'Jobs and workers' }]));
 }
 
 const number = (value, digits = 0) => (value === null || value === undefined ? '–' : value.toFixed(digits));

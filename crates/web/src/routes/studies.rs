@@ -1,9 +1,9 @@
-//! Leagues and training runs on disk, also while they run.
+//! Leagues and training runs on disk, also while they run, and jobs on other machines.
 
 use crate::{
     ApiError, App,
     studies::{self, Kind},
-    wire::{Fault, LeagueGame, LeagueView, Place, RunView, StudiesView, StudyInfo},
+    wire::{Fault, LeagueGame, LeagueView, Place, QueueView, RunView, StudiesView, StudyInfo},
 };
 use axum::{
     Json,
@@ -41,7 +41,7 @@ pub(crate) async fn studies(State(app): State<App>) -> Result<Json<StudiesView>,
             let found = studies::find(&app.folders).into_iter().filter(move |study| study.kind == kind);
             found.map(|study| StudyInfo { id: study.id }).collect()
         };
-        Ok(StudiesView { leagues: of(Kind::League), runs: of(Kind::Run) })
+        Ok(StudiesView { leagues: of(Kind::League), runs: of(Kind::Run), queue: app.queue.is_some() })
     })
     .await
 }
@@ -128,7 +128,17 @@ pub(crate) async fn run(
     .await
 }
 
-/// Reads files on a thread that may wait.
+/// Jobs and workers of the queue that the server was started with.
+#[utoipa::path(get, path = "/api/queue",
+    responses((status = 200, body = QueueView), (status = 404, body = Fault), (status = 502, body = Fault)))]
+pub(crate) async fn queue(State(app): State<App>) -> Result<Json<QueueView>, ApiError> {
+    let queue = app.queue.clone();
+    let queue = queue
+        .ok_or_else(|| ApiError::NotFound("a queue: mavis serve --cluster ADDRESS shows one".to_owned()))?;
+    blocking(move || Ok(QueueView { status: queue().map_err(ApiError::Failed)? })).await
+}
+
+/// Reads files or waits for servers on a thread that may wait.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
 ) -> Result<Json<T>, ApiError> {

@@ -33,6 +33,7 @@ pub(crate) fn settings() -> WebSettings {
         limits: Limits::default(),
         hosts: vec!["localhost".to_owned()],
         folders: Vec::new(),
+        queue: None,
         token: None,
     }
 }

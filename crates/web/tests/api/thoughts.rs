@@ -1,7 +1,9 @@
 //! Players: moves, analyses and growing trees.
 
-use super::support::{Server, post};
+use super::support::{Server, get, post, settings};
+use mavis_web::{QueueSource, WebSettings, app};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_model_values_every_legal_move_of_every_game() {
@@ -108,4 +110,22 @@ async fn players_that_cannot_serve_say_why() {
     assert!(server.refuse("/api/choose", &over.to_string(), 400).await.contains("the game is over: 1-0"));
     let (_, events) = server.send(post("/api/search", &ask("mav"))).await;
     assert!(events.contains("event: fault") && events.contains("grows no tree"), "{events}");
+}
+
+#[tokio::test]
+async fn a_queue_is_shown_where_there_is_one() {
+    let asked = |queue: Option<QueueSource>| async move {
+        let server = Server(app(WebSettings { queue, ..settings() }));
+        let (_, studies) = server.send(get("/api/studies")).await;
+        let (status, text) = server.send(get("/api/queue")).await;
+        (studies.contains("\"queue\":true"), status.as_u16(), text)
+    };
+    let (listed, status, text) = asked(None).await;
+    assert!(!listed && status == 404 && text.contains("--cluster"), "{status} {text}");
+    let there: QueueSource = Arc::new(|| Ok(json!({ "workers": ["one"] })));
+    let (listed, status, text) = asked(Some(there)).await;
+    assert!(listed && status == 200 && text.contains("one"), "{status} {text}");
+    let gone: QueueSource = Arc::new(|| Err("no server answers".to_owned()));
+    let (listed, status, text) = asked(Some(gone)).await;
+    assert!(listed && status == 502 && text.contains("no server answers"), "{status} {text}");
 }
