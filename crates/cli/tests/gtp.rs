@@ -1,8 +1,7 @@
 //! The real binary as a GTP engine, alone and against itself.
 #![allow(clippy::unwrap_used, reason = "a panic in a test is the failure we want to see")]
 
-#[path = "support/nonsense.rs"]
-mod nonsense;
+use crate::support::nonsense;
 
 use mavis_game::{Game as _, Position, Rules};
 use mavis_oracle::{

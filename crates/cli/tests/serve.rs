@@ -1,8 +1,7 @@
 //! The page's server as a program.
 #![allow(clippy::unwrap_used, reason = "a panic is the failure a test wants to show")]
 
-#[path = "support/server.rs"]
-mod server;
+use crate::support::server;
 
 use mavis_testkit::Program;
 use server::Server;

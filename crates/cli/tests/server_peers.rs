@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-#[path = "support/server.rs"]
-mod server;
+use crate::support::server;
 
 use serde_json::{Value, json};
 use server::Server;

@@ -1,8 +1,7 @@
 //! `mavis play` with a person: at a real pseudo-terminal, and over a pipe.
 #![allow(clippy::unwrap_used, reason = "a panic is the failure a test wants to show")]
 
-#[path = "support/pty.rs"]
-mod pty;
+use crate::support::pty;
 
 use mavis_testkit::Program;
 use pty::Terminal;

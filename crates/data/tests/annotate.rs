@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-mod support;
-
+use crate::support::{rows, write};
 use mavis_data::job::JobEvent;
 use mavis_data::wire::{AnnotationRow, Place, PositionRow};
 use mavis_data::{AnnotateSettings, Annotated, annotate};
@@ -13,7 +12,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use support::{rows, write};
 
 /// Values by the position's key; positions whose key ends in 0 fail.
 struct Keys {

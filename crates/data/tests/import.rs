@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-mod support;
-
+use crate::support::{import, rows, sample};
 use mavis_data::TableWriter;
 use mavis_data::import::{Format, ImportCounts, Importer};
 use mavis_data::wire::{GameRow, PositionRow};
@@ -11,7 +10,6 @@ use mavis_game::{Game, Position, Rules};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use support::{import, rows, sample};
 
 /// Imports a source and replays every game from its row: positions and moves must fit.
 fn check(source: &Path, format: Option<Format>) -> (ImportCounts, Vec<GameRow>) {

@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-mod support;
-
+use crate::support::{rows, write};
 use mavis_data::wire::{Place, PositionRow};
 use mavis_data::{PositionReader, SplitTo, sample, split, unique};
 use mavis_game::{Game, Position, Rules};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use support::{rows, write};
 
 /// Positions of short random games, so that many occur in several of them; some without a game.
 fn table() -> impl Strategy<Value = Vec<PositionRow>> {

@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-mod support;
-
+use crate::support::{rows, write};
 use mavis_data::wire::{
     AnnotationRow, GameRow, MoveRow, MoveText, OracleName, Place, PositionRow, Row, ScoreUnit,
 };
@@ -11,7 +10,6 @@ use mavis_data::{AnnotationTable, Annotations, TableError, TableReader, TableWri
 use mavis_game::{Game, Position, Rules};
 use proptest::prelude::*;
 use std::sync::Arc;
-use support::{rows, write};
 
 fn optional_text() -> impl Strategy<Value = Option<String>> {
     proptest::option::of("[ -~é]{0,12}")

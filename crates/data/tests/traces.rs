@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-mod support;
-
+use crate::support::{rows, write};
 use mavis_data::job::{JobError, JobEvent};
 use mavis_data::wire::TraceRow;
 use mavis_data::{TableError, TracePlan, TraceSettings, TraceTable, Traced, traces};
@@ -17,7 +16,6 @@ use mavis_oracle::{Effort, Oracle};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use support::{rows, write};
 
 /// Running positions some plies into random games.
 fn roots(rules: Rules, n: usize, n_plies: u32) -> Vec<Position> {

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-#[path = "parsers/property.rs"]
 mod property;
 
 use mavis_game::{Game, Position, Rules};

@@ -1,8 +1,7 @@
 //! The page on the language and the pinned vocabulary say what the code does; `MAVIS_BLESS=1` writes both anew.
 #![allow(clippy::unwrap_used, reason = "a test says so by failing")]
 
-mod support;
-
+use crate::support::{Annotated, random};
 use mavis_game::{Game, Position, Rules};
 use mavis_lang::{
     Top, Variety, check_answer, export, grow_trace, parse_example_text, report,
@@ -13,7 +12,6 @@ use mavis_lang::{
 };
 use mavis_value::{Bucket, LOGISTIC_SCALES, Mistake};
 use std::{env, fmt::Write, fs, path::Path};
-use support::{Annotated, random};
 
 #[test]
 fn the_page_is_up_to_date() {
@@ -47,7 +45,7 @@ const INTRODUCTION: &str = r#"# The MAV language
 
 The model speaks one small language, the multi-action-value (MAV) format of the paper "Mastering Board Games by External and Internal Planning with Language Models".
 Every example is readable text, and the token stream is an exact encoding of it: encoding the text gives the tokens, joining the tokens gives the text.
-This page is written and checked by a test (`cargo test -p mavis-lang --test docs`).
+This page is written and checked by a test (`cargo test -p mavis-lang --test all docs`).
 
 ## Requests and answers
 

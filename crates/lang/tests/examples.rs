@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test says so by failing")]
 
-mod support;
-
+use crate::support::{Annotated, GAMES, random, random_play};
 use mavis_game::{Game, Position, Rules};
 use mavis_lang::{
     Annotation, Commands, Example, ExampleBuilder, Forms, Given, Request, Top, Variety, moves, state, vocab,
     vocabulary,
 };
 use mavis_value::Bucket;
-use support::{Annotated, GAMES, random, random_play};
 
 const FIGURE_1: &str = include_str!("data/figure1.mav");
 

@@ -1,8 +1,7 @@
 //! The parser is strict and total; the check names every kind of mistake.
 #![allow(clippy::unwrap_used, reason = "a test says so by failing")]
 
-mod support;
-
+use crate::support::{Annotated, GAMES, random, random_play};
 use mavis_game::{Game, Position, Rules};
 use mavis_lang::{
     Commands, ExampleBuilder, Forms, Given, Listing, Metrics, Request, Start, Token, Top, Variety,
@@ -11,7 +10,6 @@ use mavis_lang::{
 use mavis_value::Mistake;
 use proptest::prelude::*;
 use rand::{Rng, seq::IndexedRandom};
-use support::{Annotated, GAMES, random, random_play};
 
 const FIGURE_1: &str = include_str!("data/figure1.mav");
 

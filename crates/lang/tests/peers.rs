@@ -5,15 +5,13 @@
 //! `transformers` and call `check_ids.py transformers FOLDER`.
 #![allow(clippy::unwrap_used, reason = "a test says so by failing")]
 
-mod support;
-
+use crate::support::{Annotated, GAMES, random, random_play};
 use mavis_lang::{
     Example, ExampleBuilder, Top, Variety, export, grow_trace,
     trace::{Evaluation, Shape, trace_example},
     vocabulary,
 };
 use std::{env, fs, path::Path, process::Command};
-use support::{Annotated, GAMES, random, random_play};
 
 const TOKENIZERS: &str = "tokenizers==0.22.1";
 

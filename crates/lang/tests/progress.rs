@@ -1,11 +1,9 @@
 //! Answers followed token by token.
 #![allow(clippy::unwrap_used, reason = "a test says so by failing")]
 
-mod support;
-
+use crate::support::{Annotated, GAMES, random, random_play};
 use mavis_lang::{AnswerProgress, ExampleBuilder, Request, Step, Variety, moves, parse_answer, vocabulary};
 use rand::Rng;
-use support::{Annotated, GAMES, random, random_play};
 
 #[test]
 fn an_answer_is_done_at_its_last_token_and_not_before() {

@@ -1,8 +1,11 @@
 //! 10,000 positions of real games for every game: text, tokens and meaning are one thing.
 #![allow(clippy::unwrap_used, reason = "a test says so by failing")]
 
-mod support;
-
+use crate::support::{
+    Annotated,
+    games::{COLLECTIONS, Played},
+    random,
+};
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{
     ExampleBuilder, Start, Top, Variety, check_answer, check_trace, grow_trace, parse_example, read_trace,
@@ -12,11 +15,6 @@ use mavis_lang::{
 };
 use rand::Rng;
 use std::path::Path;
-use support::{
-    Annotated,
-    games::{COLLECTIONS, Played},
-    random,
-};
 
 const N: usize = 10_000;
 

@@ -1,12 +1,10 @@
 //! What `mavis lang` shows.
 #![allow(clippy::unwrap_used, reason = "a test says so by failing")]
 
-mod support;
-
+use crate::support::GAMES;
 use mavis_game::Rules;
 use mavis_lang::{Variety, report, vocabulary};
 use mavis_value::Mistake;
-use support::GAMES;
 
 const FIGURE_1: &str = include_str!("data/figure1.mav");
 

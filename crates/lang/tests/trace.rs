@@ -1,8 +1,10 @@
 //! Traces of internal search: figure 6, random trees of every game, and every way to alter them.
 #![allow(clippy::unwrap_used, reason = "a test says so by failing")]
 
-mod support;
-
+use crate::support::{
+    GAMES, random, random_play,
+    traces::{evaluate, random_trace},
+};
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{
     Listing, Token, Top, check_trace, grow_trace, moves, read_trace,
@@ -15,10 +17,6 @@ use mavis_lang::{
 use mavis_value::{Bucket, Mistake};
 use proptest::prelude::*;
 use rand::{Rng, seq::IndexedRandom};
-use support::{
-    GAMES, random, random_play,
-    traces::{evaluate, random_trace},
-};
 
 fn reference(position: &Position) -> Option<Evaluation> {
     Some(evaluate(position))

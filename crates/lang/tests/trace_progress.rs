@@ -1,8 +1,10 @@
 //! Traces followed while they are written: the same check as the strict reader, and the tree at every moment.
 #![allow(clippy::unwrap_used, reason = "a test says so by failing")]
 
-mod support;
-
+use crate::support::{
+    GAMES, random, random_play,
+    traces::{evaluate, random_trace},
+};
 use mavis_game::{Game, Position, Rules};
 use mavis_lang::{
     Listing, Step, Token, Top, Trace, check_trace, grow_trace, read_trace,
@@ -12,10 +14,6 @@ use mavis_lang::{
 use mavis_value::{Bucket, Mistake};
 use proptest::prelude::*;
 use rand::{Rng, seq::IndexedRandom};
-use support::{
-    GAMES, random, random_play,
-    traces::{evaluate, random_trace},
-};
 
 /// Follows the tokens after the prompt; the progress and how many of them it took.
 fn follow(trace: &Trace, tokens: &[Token]) -> (TraceProgress, usize) {

@@ -38,7 +38,7 @@ fn child() {
 
 fn spawn(folder: &Path) -> Child {
     Command::new(std::env::current_exe().expect("this test"))
-        .args(["--ignored", "--exact", "child"])
+        .args(["--ignored", "--exact", "kill::child"])
         .env(FOLDER, folder)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -1,6 +1,5 @@
 //! Ratings against the truth of simulated tournaments and against derivations that share no code with them.
 
-#[path = "ratings/tournament.rs"]
 mod tournament;
 
 use mavis_game::{Outcome, Side};

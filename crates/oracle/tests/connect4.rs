@@ -163,7 +163,7 @@ fn building_the_book_goes_on_after_a_kill() {
     std::fs::write(&path, &begun).unwrap();
 
     let mut builder = Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "build_the_book_of_the_environment"])
+        .args(["--ignored", "--exact", "connect4::build_the_book_of_the_environment"])
         .env("MAVIS_TEST_BOOK", &path)
         .stdout(Stdio::null())
         .spawn()

@@ -7,7 +7,6 @@ use problems::{Problem, Solution};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-#[path = "hex/problems.rs"]
 mod problems;
 
 /// The solver's problems of some board sizes.

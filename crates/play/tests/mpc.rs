@@ -1,11 +1,8 @@
 //! MPC-MC over doubles that count, solvers, weak searches and the real Stockfish.
 #![allow(clippy::unwrap_used, reason = "a panic in a test is the failure we want to see")]
 
-#[path = "mpc/counting.rs"]
 mod counting;
-#[path = "mpc/engines.rs"]
 mod engines;
-#[path = "mpc/strength.rs"]
 mod strength;
 
 use mavis_game::{Game as _, Position, Rules};

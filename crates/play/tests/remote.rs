@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a panic in a test is the failure we want to see")]
 
 mod support;
+#[path = "remote/tls.rs"]
+mod tls;
 
 use mavis_eval::WorldModel;
 use mavis_eval::{EndOrMoves, EvalError, Evaluator as _, MoveValue, Request};

@@ -1,4 +1,4 @@
-//! Stored trees that must come back the same. `cargo test -p mavis-search --test golden -- --ignored` writes them anew;
+//! Stored trees that must come back the same. `cargo test -p mavis-search --test all -- --ignored golden` writes them anew;
 //! a commit that changes them says why.
 
 #![allow(clippy::unwrap_used, reason = "a panic is the failure we want to see")]

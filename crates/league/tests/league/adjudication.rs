@@ -1,7 +1,7 @@
 //! Games that end before the rules end them.
 
+use super::players::registry;
 use super::{config, games, options, run_in};
-use crate::players::registry;
 use mavis_game::{Game, Outcome, Position, Side};
 use mavis_league::wire::{EndKind, StoredGame};
 use mavis_league::{ExactJudge, RunError, RunOptions, run};

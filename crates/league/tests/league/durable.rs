@@ -1,7 +1,7 @@
 //! Leagues that are stopped, killed, changed and damaged.
 
+use super::players::registry;
 use super::{FOUR, config, games, options, run_in, timeless};
-use crate::players::registry;
 use mavis_league::wire::{LeagueStore, StoreError};
 use mavis_league::{Event, RunError, RunOptions, Stop, run};
 use std::io::Write;

@@ -1,11 +1,7 @@
 //! Models behind https: trusted authorities, and those nobody knows.
 #![allow(clippy::unwrap_used, reason = "a panic in a test is the failure we want to see")]
-#![allow(dead_code, reason = "the server comes with more misbehavior than is used here")]
 
-#[path = "support/server.rs"]
-mod server;
-#[path = "support/tls.rs"]
-mod tls;
+use crate::support::{server, tls};
 
 use mavis_game::Rules;
 use mavis_play::{Registry, add_servers};

@@ -1,0 +1,5 @@
+//! What several tests need.
+
+pub(crate) mod nonsense;
+pub(crate) mod pty;
+pub(crate) mod server;
