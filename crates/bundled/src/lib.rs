@@ -15,5 +15,5 @@ pub mod oracles;
 mod players;
 
 pub use model::{model, model_bytes, search_model};
-pub use oracles::{OracleMaker, OracleSpecError};
+pub use oracles::{OracleMaker, OracleSpecError, oracle_spec};
 pub use players::{Surroundings, players};

@@ -44,6 +44,19 @@ fn fault(reason: impl std::fmt::Display) -> OracleSpecError {
     OracleSpecError(reason.to_string())
 }
 
+/// Reads the line of an oracle; without one it is the usual one of the game.
+///
+/// # Errors
+/// When the line is none, or neither is given.
+pub fn oracle_spec(line: Option<&str>, rules: Option<Rules>) -> Result<PlayerSpec, OracleSpecError> {
+    match (line, rules) {
+        (Some(line), _) => line.parse().map_err(fault),
+        (None, Some(Rules::Chess | Rules::Chess960)) => "stockfish:nodes=5000".parse().map_err(fault),
+        (None, Some(rules)) => rules.name().parse().map_err(fault),
+        (None, None) => Err(fault("no position to judge, and no --oracle given")),
+    }
+}
+
 /// Makes oracles that are all alike.
 pub struct OracleMaker {
     build: Box<dyn Fn() -> Result<Box<dyn Oracle>, OracleSpecError>>,
@@ -60,24 +73,26 @@ impl OracleMaker {
         rules: Option<Rules>,
         search_path: Option<&OsStr>,
     ) -> Result<Self, OracleSpecError> {
-        let spec: PlayerSpec = match (line, rules) {
-            (Some(line), _) => line.parse().map_err(fault)?,
-            (None, Some(Rules::Chess | Rules::Chess960)) => "stockfish:nodes=5000".parse().map_err(fault)?,
-            (None, Some(rules)) => rules.name().parse().map_err(fault)?,
-            (None, None) => return Err(fault("no position to judge, and no --oracle given")),
-        };
+        Self::of_spec(&oracle_spec(line, rules)?, search_path)
+    }
+
+    /// The same for a line that was read.
+    ///
+    /// # Errors
+    /// As [`OracleMaker::new`].
+    pub fn of_spec(spec: &PlayerSpec, search_path: Option<&OsStr>) -> Result<Self, OracleSpecError> {
         match spec.kind.as_str() {
-            "stockfish" => engine("stockfish", &spec, search_path),
+            "stockfish" => engine("stockfish", spec, search_path),
             "uci" => match &spec.argument {
-                Some(program) => engine(program, &spec, search_path),
+                Some(program) => engine(program, spec, search_path),
                 None => Err(fault("expected uci:PROGRAM")),
             },
-            "htp" => htp(&spec, search_path),
-            "syzygy" => syzygy(&spec),
-            "net" => net(&spec),
-            "player" => player(&spec, search_path),
+            "htp" => htp(spec, search_path),
+            "syzygy" => syzygy(spec),
+            "net" => net(spec),
+            "player" => player(spec, search_path),
             "connect4" => {
-                refuse_options(&spec)?;
+                refuse_options(spec)?;
                 Ok(Self { build: Box::new(|| Ok(Box::new(Connect4Solver::default()))) })
             }
             "othello" => {
@@ -85,7 +100,7 @@ impl OracleMaker {
                 let OthelloSettings { exact_from, effort } = &mut settings;
                 let Effort { depth, nodes } = effort;
                 read_numbers(
-                    &spec,
+                    spec,
                     &mut [("exact_from", exact_from), ("depth", depth)],
                     &mut [("nodes", nodes)],
                 )?;
@@ -94,14 +109,14 @@ impl OracleMaker {
             "togyz" => {
                 let mut effort = Effort { depth: 12, nodes: 200_000 };
                 let Effort { depth, nodes } = &mut effort;
-                read_numbers(&spec, &mut [("depth", depth)], &mut [("nodes", nodes)])?;
+                read_numbers(spec, &mut [("depth", depth)], &mut [("nodes", nodes)])?;
                 Ok(Self { build: Box::new(move || Ok(Box::new(TogyzOracle::new(effort)))) })
             }
             "hex" => {
                 let mut settings = HexSettings::default();
                 let HexSettings { playouts, solver_nodes, seed } = &mut settings;
                 let mut wide = [("solver_nodes", solver_nodes), ("seed", seed)];
-                read_numbers(&spec, &mut [("playouts", playouts)], &mut wide)?;
+                read_numbers(spec, &mut [("playouts", playouts)], &mut wide)?;
                 Ok(Self { build: Box::new(move || Ok(Box::new(HexOracle::new(settings)))) })
             }
             other => Err(fault(format!(

@@ -2,6 +2,8 @@
 
 mod analyze;
 mod bench;
+#[cfg(feature = "cluster")]
+mod cluster;
 mod completions;
 mod data;
 mod duel;
@@ -17,12 +19,16 @@ mod perft;
 mod play;
 mod players;
 mod probs;
+#[cfg(feature = "cluster")]
+mod queue;
 mod serve;
 mod show;
 mod solve;
 mod train;
 mod tree;
 mod uci;
+#[cfg(feature = "cluster")]
+mod worker;
 
 use clap::Subcommand;
 use std::io::Write;
@@ -59,6 +65,11 @@ pub(crate) enum Command {
     Eval(eval::Eval),
     #[command(subcommand)]
     Mpc(mpc::Mpc),
+    #[cfg(feature = "cluster")]
+    Worker(worker::Worker),
+    #[cfg(feature = "cluster")]
+    #[command(subcommand)]
+    Queue(queue::Queue),
     Completions(completions::Completions),
     Help(help::Help),
     Manual(completions::Manual),
@@ -91,6 +102,10 @@ impl Command {
             Self::League(command) => command.run(),
             Self::Eval(command) => command.run(),
             Self::Mpc(command) => command.run(),
+            #[cfg(feature = "cluster")]
+            Self::Worker(command) => command.run(),
+            #[cfg(feature = "cluster")]
+            Self::Queue(command) => command.run(),
         }
     }
 }

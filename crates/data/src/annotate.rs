@@ -1,27 +1,23 @@
 //! Positions in, an oracle's value for every legal move out.
 
+mod kind;
 mod sheet;
 
+pub use kind::{AnnotateInput, AnnotateJob, Judge, Judged, Pace};
+
 use crate::duplicates::RowSet;
-use crate::job::{Job, JobError, JobEvent, Meter, SetAside, ordered};
+use crate::job::{Job, JobError, JobEvent, Meter};
 use crate::table::{TableReader, n_rows, table_files};
 use crate::unique::repeats;
 use crate::wire::{AnnotationRow, MoveRow, MoveText, OracleName, Place, PositionRow, ScoreUnit};
 use mavis_game::{Game, Position};
 use mavis_oracle::{Identity, Oracle, Ranking, Score};
+use mavis_queue::{Local, Queue};
 use sheet::Sheet;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
-
-/// Positions a thread takes at once: as many as it judges in this time, so that an engine hardly ever waits for the next ones and a
-/// stop is not long in coming.
-const CHUNK_TIME: Duration = Duration::from_millis(250);
-/// At the most, and to begin with.
-const MOST: usize = 64;
-const FIRST: usize = 4;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How to annotate.
 #[derive(Clone, Debug)]
@@ -49,6 +45,17 @@ pub struct Annotated {
     pub n_left: u64,
 }
 
+/// Who is to judge, as jobs say it.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The oracle's line, from which workers on other machines make the oracle; runners of this process have theirs.
+    pub line: String,
+    /// What every oracle calls itself.
+    pub identity: Identity,
+    /// How many positions a job gets.
+    pub pace: Pace,
+}
+
 /// Asks the oracles about every position once, one oracle a thread, and writes shards of annotations in the order of the input. All
 /// oracles must have the same identity. Running again goes on where the last run stopped, and the table is the same whatever
 /// was stopped when, as long as the oracle's limit is not a time.
@@ -58,43 +65,42 @@ pub struct Annotated {
 pub fn annotate(
     settings: &AnnotateSettings,
     oracles: Vec<Box<dyn Oracle>>,
-    mut watch: impl FnMut(JobEvent<'_>),
+    watch: impl FnMut(JobEvent<'_>),
 ) -> Result<Annotated, JobError> {
     let first = oracles.first().ok_or_else(|| JobError::Oracle("no oracle given".to_owned()))?;
-    let identity = first.identity();
-    let oracle = oracle_name(&identity);
+    let request = Request { line: String::new(), identity: first.identity(), pace: Pace::by_time() };
+    let judges = oracles.into_iter().map(|oracle| Judge::new(oracle, request.pace.clone()));
+    annotate_on(settings, &request, &mut Local::new(judges.collect()), watch)
+}
+
+/// The same on a queue of the caller's, whose runners may be on other machines.
+///
+/// # Errors
+/// As [`annotate`], and when the queue gives no result.
+pub fn annotate_on(
+    settings: &AnnotateSettings,
+    request: &Request,
+    queue: &mut impl Queue<AnnotateJob>,
+    mut watch: impl FnMut(JobEvent<'_>),
+) -> Result<Annotated, JobError> {
     let n_input = n_rows(&settings.positions)?;
     let repeats = repeats::<PositionRow, _>(&settings.positions, &settings.out.join("positions"))?;
     let n_total = n_input - repeats.len();
     let shard_size = settings.shard_size.max(1);
     let n_shards = n_total.div_ceil(shard_size);
-    let mut job =
-        Job::open(&settings.out, "annotate", job_settings(settings, &identity, n_input)?, n_shards)?;
+    let job_settings = job_settings(settings, &request.identity, n_input)?;
+    let mut job = Job::open(&settings.out, "annotate", job_settings, n_shards)?;
     let in_work = (0..n_shards).find(|&shard| !job.is_done(shard)).unwrap_or(n_shards);
     let mut sheet = Sheet::resume(&job, in_work)?;
-    let chunk_size = AtomicUsize::new(FIRST);
     let n_complete: u64 = job.manifest().done.values().map(|shard| shard.n_items).sum();
     let mut meter = Meter::new(n_total, n_complete + sheet.kept.n_items);
-    let work = Work::new(settings, &repeats, &job, (in_work, sheet.kept.n_items), &chunk_size)?;
-    ordered(
-        oracles,
-        work.take_while(|_| !settings.stop.load(Ordering::Relaxed)),
-        |oracle_here, chunk: Result<Chunk, JobError>| {
-            let (begin, chunk) = (Instant::now(), chunk?);
-            let n_items = chunk.rows.len() as u32;
-            let judged = annotate_chunk(&mut **oracle_here, &oracle, chunk);
-            let n_in_time = CHUNK_TIME.as_nanos() / (begin.elapsed() / n_items.max(1)).as_nanos().max(1);
-            chunk_size.store((n_in_time as usize).clamp(1, MOST), Ordering::Relaxed);
-            Ok::<AnnotatedChunk, JobError>(judged)
-        },
-        |chunk| {
-            let chunk = chunk?;
-            let n_items = chunk.rows.len() as u64;
-            sheet.take(chunk, &mut job, shard_size.min(n_total), &mut watch)?;
-            watch(meter.add(n_items));
-            Ok::<(), JobError>(())
-        },
-    )?;
+    let work = Work::new(settings, request, &repeats, &job, (in_work, sheet.kept.n_items))?;
+    queue.run(work.take_while(|_| !settings.stop.load(Ordering::Relaxed)), |chunk, rows| {
+        let n_items = rows.len() as u64;
+        sheet.take(chunk, rows, &mut job, shard_size.min(n_total), &mut watch)?;
+        watch(meter.add(n_items));
+        Ok::<(), JobError>(())
+    })?;
     sheet.journal.keep()?;
     let shards = job.manifest().done.values();
     let n_aside = shards.clone().map(|shard| shard.aside.len() as u64).sum();
@@ -126,23 +132,23 @@ fn job_settings(
     .into())
 }
 
-/// Positions of one shard that a thread takes at once; rows become annotations.
+/// Where the positions of a job belong.
 struct Chunk {
     shard: u64,
     /// Whether the shard ends with it.
     last: bool,
-    rows: Vec<PositionRow>,
 }
 
-/// The chunks that are still to do.
+/// The jobs that are still to do.
 struct Work<'a> {
     rows: std::iter::Zip<std::ops::RangeFrom<u64>, TableReader<PositionRow>>,
     repeats: &'a RowSet,
     done: Vec<u64>,
     /// The shard in work, and how many of its items an earlier run has kept.
     kept: (u64, u64),
-    /// Positions of the next chunk.
-    chunk_size: &'a AtomicUsize,
+    pace: Pace,
+    line: Arc<str>,
+    oracle: Arc<OracleName>,
     shard_size: u64,
     /// Unique positions seen so far.
     n_seen: u64,
@@ -152,32 +158,44 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     fn new(
         settings: &AnnotateSettings,
+        request: &Request,
         repeats: &'a RowSet,
         job: &Job,
         kept: (u64, u64),
-        chunk_size: &'a AtomicUsize,
     ) -> Result<Self, JobError> {
         Ok(Self {
             rows: (0..).zip(TableReader::open(&settings.positions)?),
             repeats,
             done: job.manifest().done.keys().copied().collect(),
             kept,
-            chunk_size,
+            pace: request.pace.clone(),
+            line: request.line.as_str().into(),
+            oracle: oracle_name(&request.identity),
             shard_size: settings.shard_size.max(1),
             n_seen: 0,
             n_total: n_rows(&settings.positions)? - repeats.len(),
         })
     }
+
+    /// Whether a job ends behind the position at this place of its shard.
+    fn is_full(&self, n_rows: usize, place: u64) -> bool {
+        match self.pace {
+            // Small ones at the end, so that no thread is left with a long one when the others are done.
+            Pace::ByTime(_) => {
+                let n_left = (self.n_total - self.n_seen) as usize;
+                n_rows >= self.pace.job_size().min((n_left + n_rows) / 8).max(1)
+            }
+            // Cut at the same places wherever an earlier run was stopped, so that its jobs are found again.
+            Pace::Fixed(_) => (place + 1).is_multiple_of(self.pace.job_size() as u64),
+        }
+    }
 }
 
 impl Iterator for Work<'_> {
-    type Item = Result<Chunk, JobError>;
+    type Item = Result<(Chunk, AnnotateInput), JobError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // Small ones at the end, so that no thread is left with a long one when the others are done.
-        let n_left = (self.n_total - self.n_seen) as usize;
-        let chunk_size = self.chunk_size.load(Ordering::Relaxed).min(n_left / 8).max(1);
-        let mut rows = Vec::with_capacity(chunk_size);
+        let mut rows = Vec::new();
         loop {
             let (idx, row) = self.rows.next()?;
             let row = match row {
@@ -195,39 +213,12 @@ impl Iterator for Work<'_> {
                 continue;
             }
             rows.push(row);
-            if rows.len() >= chunk_size || last {
-                return Some(Ok(Chunk { shard, last, rows }));
+            if last || self.is_full(rows.len(), place) {
+                let (line, oracle) = (Arc::clone(&self.line), Arc::clone(&self.oracle));
+                return Some(Ok((Chunk { shard, last }, AnnotateInput { line, oracle, rows })));
             }
         }
     }
-}
-
-/// A chunk with its rankings.
-struct AnnotatedChunk {
-    shard: u64,
-    last: bool,
-    rows: Vec<Result<AnnotationRow, SetAside>>,
-}
-
-fn annotate_chunk(oracle: &mut dyn Oracle, name: &Arc<OracleName>, chunk: Chunk) -> AnnotatedChunk {
-    let mut reader = crate::PositionReader::default();
-    let read = |row: &PositionRow| reader.position(&row.place.game, &row.place.position);
-    let positions: Vec<Result<Position, String>> = chunk.rows.iter().map(read).collect();
-    // A finished game needs no oracle: there is nothing to judge.
-    let is_open = |position: &&Position| position.n_legal_moves() > 0;
-    let open: Vec<Position> = positions.iter().flatten().filter(is_open).cloned().collect();
-    let mut rankings = oracle.evaluate_all(&open).into_iter();
-    let rows = chunk.rows.into_iter().zip(positions).map(|(row, position)| {
-        let aside = |reason: String| SetAside { position: row.place.position.clone(), reason };
-        let position = position.map_err(aside)?;
-        let ranking = match is_open(&&position) {
-            true => rankings.next().unwrap_or_else(|| Ok(Ranking { moves: Vec::new() })),
-            false => Ok(Ranking { moves: Vec::new() }),
-        };
-        let ranking = ranking.map_err(|error| aside(error.to_string()))?;
-        annotation(&position, &ranking, row.place.game_id.clone(), name).map_err(aside)
-    });
-    AnnotatedChunk { shard: chunk.shard, last: chunk.last, rows: rows.collect() }
 }
 
 /// The row of a ranking.

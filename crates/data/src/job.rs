@@ -7,11 +7,9 @@
 
 mod journal;
 mod manifest;
-mod parallel;
 
 pub(crate) use journal::{Journal, Kept};
 pub use manifest::{Job, JobError, Manifest, SetAside, Shard};
-pub(crate) use parallel::ordered;
 
 use std::time::{Duration, Instant};
 

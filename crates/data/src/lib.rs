@@ -52,7 +52,10 @@ pub mod traces;
 mod unique;
 pub mod wire;
 
-pub use annotate::{AnnotateSettings, Annotated, annotate};
+pub use annotate::{
+    AnnotateInput, AnnotateJob, AnnotateSettings, Annotated, Judge, Judged, Pace, Request, annotate,
+    annotate_on,
+};
 pub use annotation_table::AnnotationTable;
 pub use annotations::{AnnotatedPosition, Annotations, Concatenated, RecordError};
 pub use fen_values::{FenValues, FenValuesError};

@@ -1,11 +1,12 @@
 //! Games an oracle plays against itself, now and then at random, with every position annotated on the way.
 
 use crate::annotate::{annotation, oracle_name};
-use crate::job::{Job, JobError, JobEvent, Meter, SetAside, Shard, ordered};
+use crate::job::{Job, JobError, JobEvent, Meter, SetAside, Shard};
 use crate::table::TableWriter;
 use crate::wire::{AnnotationRow, GameRow, OracleName};
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_oracle::{Identity, Oracle, Ranking};
+use mavis_queue::ordered;
 use mavis_stable::seed::{hash_bytes, mix};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -9,13 +9,14 @@ mod plan;
 pub use plan::{DEFAULT_SIZES, TracePlan, TraceSizes};
 
 use crate::annotate::oracle_name;
-use crate::job::{Job, JobError, JobEvent, Meter, SetAside, Shard, ordered};
+use crate::job::{Job, JobError, JobEvent, Meter, SetAside, Shard};
 use crate::table::TableWriter;
 use crate::wire::TraceRow;
 use forest::{Forest, Rows};
 use mavis_game::{Game, Position};
 use mavis_lang::{trace::Evaluation, vocabulary_hash};
 use mavis_oracle::{Identity, Oracle};
+use mavis_queue::ordered;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;

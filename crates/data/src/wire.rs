@@ -10,12 +10,14 @@
 
 mod annotation;
 mod game;
+mod job;
 mod place;
 mod position;
 mod trace;
 
 pub use annotation::{AnnotationRow, MoveRow, MoveText, OracleName, ScoreUnit};
 pub use game::GameRow;
+pub(crate) use job::{AnnotateInputWire, JudgedWire};
 pub use place::Place;
 pub use position::PositionRow;
 pub use trace::TraceRow;

@@ -5,6 +5,7 @@
 //! in the build folder, where Debian's package is unpacked once. Nothing outside the build folder is written and no rights
 //! are needed; on a system without `apt-get` the test fails with the line that says what to install.
 //!
+//! [`NatsServer`] is a real queue server on loopback, alone or in a cluster.
 //! [`Program`] runs a binary in a folder of its own, as a user would.
 //! [`python_with`] gives a Python with a package of PyPI, for the tests behind the features `peers`.
 //!
@@ -14,9 +15,11 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod nats;
 mod program;
 mod python;
 
+pub use nats::NatsServer;
 pub use program::Program;
 pub use python::python_with;
 
@@ -30,6 +33,8 @@ use std::sync::OnceLock;
 
 /// Where Debian's package of Stockfish has the program.
 const GAMES: &str = "usr/games";
+/// Where Debian's package of the NATS server has the program.
+const SYSTEM: &str = "usr/sbin";
 
 /// A value for `PATH` on which `stockfish` is found; the first call on a machine without the engine fetches it.
 ///
@@ -42,7 +47,7 @@ pub fn engine_path() -> OsString {
         let mut folders: Vec<PathBuf> = env::var_os("PATH").iter().flat_map(env::split_paths).collect();
         folders.push(Path::new("/").join(GAMES));
         if !folders.iter().any(|folder| holds_engine(folder)) {
-            let unpacked = unpacked_engine().unwrap_or_else(|error| {
+            let unpacked = unpacked("stockfish", GAMES).unwrap_or_else(|error| {
                 panic!("these tests need Stockfish: install the package 'stockfish' ({error})")
             });
             folders.push(unpacked);
@@ -56,26 +61,49 @@ fn holds_engine(folder: &Path) -> bool {
     folder.join("stockfish").is_file()
 }
 
-/// The folder of the engine in the build folder, filled when it is empty.
-fn unpacked_engine() -> io::Result<PathBuf> {
+/// The program of a NATS server with JetStream; the first call on a machine without one fetches it.
+///
+/// # Panics
+/// When there is none and none can be fetched: without it the test says nothing.
+#[must_use]
+pub fn nats_server() -> PathBuf {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM
+        .get_or_init(|| {
+            let path: Vec<PathBuf> = env::var_os("PATH").iter().flat_map(env::split_paths).collect();
+            // Debian puts it where only administrators have their path.
+            let folders = path.into_iter().chain([Path::new("/").join(SYSTEM)]);
+            let found = folders.map(|folder| folder.join("nats-server")).find(|program| program.is_file());
+            found.unwrap_or_else(|| {
+                let folder = unpacked("nats-server", SYSTEM).unwrap_or_else(|error| {
+                    panic!("these tests need a NATS server: install the package 'nats-server' ({error})")
+                });
+                folder.join("nats-server")
+            })
+        })
+        .clone()
+}
+
+/// The folder of a package's program in the build folder, filled when it is empty. Package and program have one name.
+fn unpacked(package: &str, inside: &str) -> io::Result<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/engines");
     fs::create_dir_all(&root)?;
     let root = root.canonicalize()?;
     // Test programs run side by side: one fetches, the others wait for it.
     let lock = File::create(root.join("lock"))?;
     lock.lock()?;
-    let folder = root.join("stockfish");
-    if !holds_engine(&folder.join(GAMES)) {
-        fetch(&root, &folder)?;
+    let folder = root.join(package);
+    if !folder.join(inside).join(package).is_file() {
+        fetch(&root, &folder, package, inside)?;
     }
-    Ok(folder.join(GAMES))
+    Ok(folder.join(inside))
 }
 
-/// Downloads the package and unpacks it. The rename at the end means that a half-unpacked engine is never found.
-fn fetch(root: &Path, folder: &Path) -> io::Result<()> {
+/// Downloads a package and unpacks it. The rename at the end means that a half-unpacked program is never found.
+fn fetch(root: &Path, folder: &Path, package: &str, inside: &str) -> io::Result<()> {
     #[expect(clippy::print_stderr, reason = "a test that takes minutes says why")]
     {
-        eprintln!("Stockfish is not installed: fetching the package into {}", root.display());
+        eprintln!("{package} is not installed: fetching the package into {}", root.display());
     }
     let work = root.join("fetch");
     if work.exists() {
@@ -99,14 +127,14 @@ fn fetch(root: &Path, folder: &Path) -> io::Result<()> {
         command
     };
     run(&mut apt(&["update"]))?;
-    run(&mut apt(&["download", "stockfish"]))?;
-    let package = fs::read_dir(&work)?
+    run(&mut apt(&["download", package]))?;
+    let archive = fs::read_dir(&work)?
         .filter_map(|entry| Some(entry.ok()?.path()))
         .find(|path| path.extension().is_some_and(|extension| extension == "deb"))
         .ok_or_else(|| io::Error::other("apt-get download left no package"))?;
-    run(Command::new("dpkg-deb").arg("-x").arg(package).arg(work.join("unpacked")))?;
-    if !holds_engine(&work.join("unpacked").join(GAMES)) {
-        return Err(io::Error::other("the package has no engine in it"));
+    run(Command::new("dpkg-deb").arg("-x").arg(archive).arg(work.join("unpacked")))?;
+    if !work.join("unpacked").join(inside).join(package).is_file() {
+        return Err(io::Error::other(format!("the package has no {package} in it")));
     }
     if folder.exists() {
         fs::remove_dir_all(folder)?;

@@ -94,6 +94,8 @@ fn table_failure(error: TableError) -> anyhow::Error {
 fn job_failure(error: JobError) -> anyhow::Error {
     match error {
         JobError::Table(error) => table_failure(error),
+        #[cfg(feature = "cluster")]
+        JobError::Queue(error) => super::cluster::queue_failure(error),
         JobError::OtherJob { .. } | JobError::Manifest { .. } | JobError::Context(_) => {
             BadInput::new(chain(&error)).into()
         }
@@ -102,6 +104,6 @@ fn job_failure(error: JobError) -> anyhow::Error {
 }
 
 /// Threads to use: the number given, else one per core.
-fn n_threads(asked: Option<usize>) -> usize {
+pub(super) fn n_threads(asked: Option<usize>) -> usize {
     asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, Into::into)).max(1)
 }

@@ -1,6 +1,6 @@
 //! The shard in work: its table, and the journal that keeps it over a stop.
 
-use super::AnnotatedChunk;
+use super::{Chunk, Judged};
 use crate::job::{Job, JobError, JobEvent, Journal, Kept, Shard};
 use crate::table::TableWriter;
 use crate::wire::AnnotationRow;
@@ -25,13 +25,14 @@ impl Sheet {
 
     pub(super) fn take(
         &mut self,
-        chunk: AnnotatedChunk,
+        chunk: Chunk,
+        rows: Vec<Judged>,
         job: &mut Job,
         full_size: u64,
         watch: &mut impl FnMut(JobEvent<'_>),
     ) -> Result<(), JobError> {
         let table = opened(&mut self.table, job, chunk.shard)?;
-        for row in chunk.rows {
+        for row in rows {
             self.kept.n_items += 1;
             if !chunk.last {
                 self.journal.take(chunk.shard, &row)?;

@@ -107,6 +107,9 @@ pub enum JobError {
     /// No trace fits into the context.
     #[error("{0}")]
     Context(String),
+    /// The queue gave no result.
+    #[error(transparent)]
+    Queue(#[from] mavis_queue::QueueError),
     /// A worker could not be made, or its game is not the oracle's.
     #[error("{0}")]
     Oracle(String),

@@ -50,7 +50,7 @@ impl ScoreUnit {
         Self::ALL.iter().find(|(unit, _)| *unit == self).map_or("", |(_, text)| text)
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, word)| *word == text).map(|(unit, _)| *unit)
     }
 }

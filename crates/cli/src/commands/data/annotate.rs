@@ -1,16 +1,34 @@
 //! `mavis data annotate`.
 
 use super::{job_failure, n_threads, oracle_maker, table_failure};
+#[cfg(feature = "cluster")]
+use crate::commands::cluster::{
+    ClusterArgs,
+    engines::{engine_of, version},
+    needs,
+};
 use crate::commands::{answer, answer_json, wrote};
 use crate::input::OrBadInput as _;
 use crate::progress::JobProgress;
 use clap::Args;
 use mavis_bundled::oracles;
+use mavis_data::job::JobEvent;
 use mavis_data::wire::PositionRow;
-use mavis_data::{AnnotateSettings, TableReader};
+use mavis_data::{AnnotateSettings, TableReader, annotate_on};
 use mavis_game::Rules;
 use serde_json::json;
 use std::path::PathBuf;
+#[cfg(feature = "cluster")]
+use {
+    mavis_bundled::{OracleMaker, oracle_spec},
+    mavis_data::{Pace, Request},
+    mavis_queue::Cluster,
+};
+#[cfg(not(feature = "cluster"))]
+use {
+    mavis_data::{Judge, Request},
+    mavis_queue::Local,
+};
 
 /// Asks an oracle for the value of every legal move of every position, once each.
 ///
@@ -37,6 +55,13 @@ pub(crate) struct Annotate {
     /// Progress and result as lines of JSON
     #[arg(long)]
     json: bool,
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    /// With --cluster: positions a job
+    #[cfg(feature = "cluster")]
+    #[arg(long, default_value_t = 32)]
+    job_size: usize,
 }
 
 impl Annotate {
@@ -47,14 +72,21 @@ impl Annotate {
         };
         let maker = oracle_maker(self.oracle.as_deref(), rules)?;
         let settings = AnnotateSettings {
-            positions: self.positions,
-            out: self.out,
+            positions: self.positions.clone(),
+            out: self.out.clone(),
             shard_size: self.shard_size,
             stop: crate::stop::flag("the positions in hand"),
         };
-        let oracles = maker.make(n_threads(self.jobs)).or_bad_input()?;
         let mut progress = JobProgress::new(self.json, "positions");
-        let result = mavis_data::annotate(&settings, oracles, |event| progress.watch(&event));
+        let watch = |event: JobEvent<'_>| progress.watch(&event);
+        #[cfg(feature = "cluster")]
+        let elsewhere = self.queue(rules, &maker, &settings)?;
+        #[cfg(not(feature = "cluster"))]
+        let elsewhere = None::<(Request, Local<Judge>)>;
+        let result = match elsewhere {
+            Some((request, mut queue)) => annotate_on(&settings, &request, &mut queue, watch),
+            None => mavis_data::annotate(&settings, maker.make(n_threads(self.jobs)).or_bad_input()?, watch),
+        };
         progress.finish();
         let done = result.map_err(job_failure)?;
         wrote(&settings.out);
@@ -75,6 +107,28 @@ impl Annotate {
             "{} positions annotated, {} repeats asked once, {} set aside\n",
             done.n_rows, done.n_repeats, done.n_aside
         ))
+    }
+
+    /// The queue of many machines, where the user names one.
+    #[cfg(feature = "cluster")]
+    fn queue(
+        &self,
+        rules: Option<Rules>,
+        maker: &OracleMaker,
+        settings: &AnnotateSettings,
+    ) -> anyhow::Result<Option<(Request, Cluster)>> {
+        let Some(cluster) = self.cluster.connect(needs())? else { return Ok(None) };
+        let spec = oracle_spec(self.oracle.as_deref(), rules).or_bad_input()?;
+        let engine = engine_of(&spec).or_bad_input()?;
+        // One oracle here says what all of them must call themselves.
+        let oracles = maker.make(1).or_bad_input()?;
+        let [oracle] = &oracles[..] else { return Ok(None) };
+        let identity = oracle.identity();
+        let mut needs = needs();
+        needs.engines.extend(engine.map(|name| (name, version(&identity))));
+        let cluster = cluster.with_needs(needs).with_stop(settings.stop.clone());
+        let pace = Pace::Fixed(self.job_size.max(1));
+        Ok(Some((Request { line: spec.to_string(), identity, pace }, cluster)))
     }
 }
 

@@ -1,13 +1,50 @@
-//! Work spread over threads, results in order.
+//! The queue of one process: work spread over threads, results in order.
 
+use crate::{Beat, JobKind, Queue, QueueError, Runner};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 
+/// Runs jobs on threads of this process, one runner each; inputs and results are handed over as they are.
+pub struct Local<R> {
+    runners: Vec<R>,
+}
+
+impl<R> Local<R> {
+    /// A queue with one thread for each runner.
+    #[must_use]
+    pub fn new(runners: Vec<R>) -> Self {
+        Self { runners }
+    }
+}
+
+impl<K: JobKind, R: Runner<K>> Queue<K> for Local<R> {
+    fn run<T: Send, E: From<QueueError> + Send>(
+        &mut self,
+        jobs: impl Iterator<Item = Result<(T, K::Input), E>> + Send,
+        mut sink: impl FnMut(T, K::Output) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let beat = Beat::default();
+        ordered(
+            self.runners.iter_mut().collect(),
+            jobs,
+            |runner: &mut &mut R, job| {
+                let (tag, input) = job?;
+                let failed = |reason| QueueError::Failed { kind: K::NAME.to_owned(), reason };
+                Ok::<_, E>((tag, runner.run(input, &beat).map_err(failed)?))
+            },
+            |done| {
+                let (tag, output) = done?;
+                sink(tag, output)
+            },
+        )
+    }
+}
+
 /// Applies `work` to every item, one worker a thread, and hands the results to `sink` in the order of the items on the calling
 /// thread. Workers run ahead of the oldest unfinished item by a bounded number, so memory stays flat. When `sink` fails no
 /// further item is drawn, and its error is returned after the ones in work.
-pub(crate) fn ordered<W, I, O, E>(
+pub fn ordered<W, I, O, E>(
     workers: Vec<W>,
     items: impl Iterator<Item = I> + Send,
     work: impl Fn(&mut W, I) -> O + Sync,

@@ -1,0 +1,277 @@
+//! Submits jobs and collects their results.
+
+use super::Cluster;
+use super::objects::{fetch, pack_job, unpack};
+use super::streams::{
+    ATTEMPTS, Class, ERROR, Put, Streams, aside_subject, done_subject, job_subject, persist,
+};
+use crate::{JobId, JobKind, QueueError};
+use async_nats::HeaderMap;
+use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
+use async_nats::jetstream::stream::Stream;
+use bytes::Bytes;
+use futures_util::StreamExt;
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::sync::mpsc;
+use std::time::Duration;
+use tokio::sync::mpsc as queue;
+use tokio::task::JoinHandle;
+
+/// Jobs being submitted at the same time: round trips to the servers overlap.
+const AT_ONCE: usize = 32;
+/// How long a request for results stays open.
+const POLL: Duration = Duration::from_secs(2);
+
+/// A finished job, by the number it was submitted with.
+pub struct Finished<T> {
+    /// The number.
+    pub number: u64,
+    /// The result, or why the job was set aside.
+    pub result: Result<T, String>,
+}
+
+/// Jobs of one kind and their results, in the order in which they finish. Dropping it leaves the jobs on the queue: whoever
+/// submits them again gets their results.
+pub struct Collector<K: JobKind> {
+    cluster: Cluster,
+    class: Class,
+    name: String,
+    submit: queue::UnboundedSender<(JobId, Bytes)>,
+    events: mpsc::Receiver<Event>,
+    /// Numbers of submitted jobs without a result; equal jobs are one on the queue.
+    open: HashMap<JobId, Vec<u64>>,
+    tasks: Vec<JoinHandle<()>>,
+    kind: PhantomData<fn() -> K>,
+}
+
+/// What the tasks report.
+enum Event {
+    Done { id: JobId, headers: HeaderMap, payload: Bytes },
+    Aside { id: JobId, reason: String },
+    Fault(QueueError),
+}
+
+impl<K: JobKind> Collector<K> {
+    /// A collector of jobs with the needs of a connection.
+    ///
+    /// # Errors
+    /// When the servers do not answer.
+    pub fn new(cluster: &Cluster) -> Result<Self, QueueError> {
+        let settings = &cluster.settings;
+        let class = Class {
+            kind: K::NAME.to_owned(),
+            needs: cluster.needs.clone(),
+            lease_ms: settings.lease.as_millis() as u64,
+            attempts: settings.attempts.max(1),
+        };
+        let name = class.name();
+        let streams = &cluster.streams;
+        let (sender, events) = mpsc::channel();
+        let (submit, jobs) = queue::unbounded_channel();
+        let tasks = cluster.runtime.block_on(async {
+            streams.consumer(&class).await?;
+            let mut tasks = Vec::new();
+            for (stream, word) in [(&streams.done, "done"), (&streams.aside, "aside")] {
+                // What is there already is looked up job by job.
+                let info = persist("read the state of a stream", || stream.get_info()).await?;
+                let filter = format!("mavis.{word}.{name}.>");
+                let from = info.state.last_sequence + 1;
+                tasks.push(tokio::spawn(listen(stream.clone(), filter, from, sender.clone())));
+            }
+            tasks.push(tokio::spawn(submit_all(streams.clone(), name.clone(), jobs, sender)));
+            Ok::<_, QueueError>(tasks)
+        })?;
+        let cluster = cluster.clone();
+        Ok(Self { cluster, class, name, submit, events, open: HashMap::new(), tasks, kind: PhantomData })
+    }
+
+    /// Puts a job on the queue, unless it is there, done or set aside already.
+    ///
+    /// # Errors
+    /// When the job is too large.
+    pub fn submit(&mut self, number: u64, input: &K::Input) -> Result<(), QueueError> {
+        let bytes = K::write_input(input);
+        let id = JobId::new(&self.name, &bytes);
+        let numbers = self.open.entry(id.clone()).or_default();
+        numbers.push(number);
+        if numbers.len() == 1 {
+            let packed = pack_job(&bytes)?;
+            self.submit
+                .send((id, packed))
+                .map_err(|_| QueueError::server("submit a job", "the connection is closed"))?;
+        }
+        Ok(())
+    }
+
+    /// Jobs without a result.
+    #[must_use]
+    pub fn n_open(&self) -> usize {
+        self.open.values().map(Vec::len).sum()
+    }
+
+    /// Attempts before a job is set aside.
+    #[must_use]
+    pub fn attempts(&self) -> u64 {
+        self.class.attempts
+    }
+
+    /// Waits for finished jobs, and takes all there are. A job set aside stays open: `mavis queue retry` may bring it back.
+    ///
+    /// # Errors
+    /// When the servers do not answer any more, or a result cannot be read.
+    pub fn wait(&mut self, at_most: Duration) -> Result<Vec<Finished<K::Output>>, QueueError> {
+        let mut finished = Vec::new();
+        let mut event = self.events.recv_timeout(at_most).ok();
+        while let Some(next) = event {
+            self.take(next, &mut finished)?;
+            event = self.events.try_recv().ok();
+        }
+        Ok(finished)
+    }
+
+    fn take(&mut self, event: Event, finished: &mut Vec<Finished<K::Output>>) -> Result<(), QueueError> {
+        match event {
+            Event::Fault(error) => return Err(error),
+            Event::Aside { id, reason } => {
+                for &number in self.open.get(&id).into_iter().flatten() {
+                    finished.push(Finished { number, result: Err(reason.clone()) });
+                }
+            }
+            Event::Done { id, headers, payload } => {
+                let Some(numbers) = self.open.remove(&id) else { return Ok(()) };
+                let packed =
+                    self.cluster.runtime.block_on(fetch(&self.cluster.streams, &headers, payload))?;
+                let bad = |reason| QueueError::Result { job: id.to_string(), reason };
+                let bytes = unpack(&packed).map_err(bad)?;
+                for number in numbers {
+                    let output = K::read_output(&bytes).map_err(bad)?;
+                    finished.push(Finished { number, result: Ok(output) });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes all open jobs from the queue. Those in work are finished and their results kept for whoever submits them again.
+    ///
+    /// # Errors
+    /// When the servers do not answer any more.
+    pub fn withdraw(&mut self) -> Result<(), QueueError> {
+        // No further job is submitted behind our back.
+        self.tasks.iter().for_each(JoinHandle::abort);
+        let (streams, name) = (&self.cluster.streams, &self.name);
+        let subjects: Vec<String> = self.open.keys().map(|id| job_subject(name, id)).collect();
+        self.cluster.runtime.block_on(async {
+            let mut removed = futures_util::stream::iter(
+                subjects.iter().map(|subject| streams.remove(&streams.jobs, subject)),
+            )
+            .buffer_unordered(AT_ONCE);
+            while let Some(result) = removed.next().await {
+                result?;
+            }
+            Ok(())
+        })?;
+        self.open.clear();
+        Ok(())
+    }
+}
+
+impl<K: JobKind> Drop for Collector<K> {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+async fn submit_all(
+    streams: Streams,
+    class: String,
+    jobs: queue::UnboundedReceiver<(JobId, Bytes)>,
+    events: mpsc::Sender<Event>,
+) {
+    let stream = futures_util::stream::unfold(jobs, |mut jobs| async { Some((jobs.recv().await?, jobs)) });
+    stream
+        .for_each_concurrent(AT_ONCE, |(id, packed)| {
+            let (streams, class, events) = (&streams, &class, &events);
+            async move {
+                match submit(streams, class, &id, &packed).await {
+                    Ok(None) => {}
+                    // The collector is gone when nobody receives.
+                    Ok(Some(event)) => drop(events.send(event)),
+                    Err(error) => drop(events.send(Event::Fault(error))),
+                }
+            }
+        })
+        .await;
+}
+
+/// Puts a job on the queue, or tells what became of it earlier.
+async fn submit(
+    streams: &Streams,
+    class: &str,
+    id: &JobId,
+    packed: &Bytes,
+) -> Result<Option<Event>, QueueError> {
+    if let Some((headers, payload)) = streams.last(&streams.done, &done_subject(class, id)).await? {
+        return Ok(Some(Event::Done { id: id.clone(), headers, payload }));
+    }
+    if let Some((headers, _)) = streams.last(&streams.aside, &aside_subject(class, id)).await? {
+        return Ok(Some(Event::Aside { id: id.clone(), reason: reason(&headers) }));
+    }
+    let subject = job_subject(class, id);
+    match streams.put_once("submit a job", &subject, &HeaderMap::new(), packed).await? {
+        Put::Stored | Put::AlreadyThere => Ok(None),
+    }
+}
+
+/// Why a job was set aside.
+pub(super) fn reason(headers: &HeaderMap) -> String {
+    let text = |name: &str| headers.get(name).map_or("unknown", |value| value.as_str()).to_owned();
+    format!("{} (attempt {})", text(ERROR), text(ATTEMPTS))
+}
+
+/// Follows a stream from a sequence on, whatever happens to servers and connections on the way.
+async fn listen(stream: Stream, filter: String, from: u64, events: mpsc::Sender<Event>) {
+    let mut next = from;
+    loop {
+        let config = pull::Config {
+            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: next },
+            ack_policy: AckPolicy::None,
+            filter_subject: filter.clone(),
+            inactive_threshold: Duration::from_secs(60),
+            num_replicas: 1,
+            memory_storage: true,
+            ..pull::Config::default()
+        };
+        let consumer = match persist("listen for results", || stream.create_consumer(config.clone())).await {
+            Ok(consumer) => consumer,
+            Err(error) => return drop(events.send(Event::Fault(error))),
+        };
+        // Any failure ends the inner loop; a new consumer starts behind the last message seen.
+        while let Ok(mut batch) = consumer.batch().max_messages(256).expires(POLL).messages().await {
+            let mut failed = false;
+            while let Some(message) = batch.next().await {
+                let Ok(message) = message else {
+                    failed = true;
+                    break;
+                };
+                if let Ok(info) = message.info() {
+                    next = info.stream_sequence + 1;
+                }
+                let id = JobId::of_subject(&message.subject);
+                let headers = message.headers.clone().unwrap_or_default();
+                let event = match headers.get(ERROR) {
+                    Some(_) => Event::Aside { id, reason: reason(&headers) },
+                    None => Event::Done { id, headers, payload: message.payload.clone() },
+                };
+                if events.send(event).is_err() {
+                    return;
+                }
+            }
+            if failed {
+                break;
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
