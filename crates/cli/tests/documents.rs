@@ -7,9 +7,10 @@
 use std::{
     fs,
     io::{BufRead as _, BufReader},
+    net::TcpStream,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -76,7 +77,7 @@ fn blocks(text: &str) -> Vec<Block> {
                 continue;
             }
             let command = std::mem::take(&mut begun);
-            if command.starts_with("mavis ") {
+            if command.starts_with("mavis ") || command.starts_with("nats-server ") {
                 block.commands.push(command);
             }
         }
@@ -97,8 +98,9 @@ fn folder() -> tempfile::TempDir {
 fn shell(command: &str, folder: &Path) -> Command {
     let binary = Path::new(env!("CARGO_BIN_EXE_mavis")).parent().unwrap();
     let engines = mavis_testkit::engine_path();
-    let path =
-        std::env::join_paths(std::iter::once(binary.to_owned()).chain(std::env::split_paths(&engines)));
+    let queue = mavis_testkit::nats_server().parent().unwrap().to_owned();
+    let own = [binary.to_owned(), queue];
+    let path = std::env::join_paths(own.into_iter().chain(std::env::split_paths(&engines)));
     let mut shell = Command::new("sh");
     // The shell becomes the program, so that a kill reaches it.
     let exec = if command.contains(['|', '>']) { "" } else { "exec " };
@@ -135,13 +137,45 @@ fn check(command: &str, folder: &Path, most: Duration) {
     assert!(status.success(), "{command}: {}", fs::read_to_string(&log).unwrap());
 }
 
+/// A command that runs until its document ends.
+struct Background(Child);
+
+impl Background {
+    fn start(command: &str, folder: &Path) -> Self {
+        let child = shell(command, folder).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let background = Self(child);
+        // A server is there when its port is.
+        if let Some((_, rest)) = command.split_once(" -p ") {
+            let port: u16 = rest.split_whitespace().next().unwrap().parse().unwrap();
+            let began = Instant::now();
+            while TcpStream::connect(("127.0.0.1", port)).is_err() {
+                assert!(began.elapsed() < Duration::from_secs(60), "{command}: no answer");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+        background
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        // Ended by itself is as good.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 fn run(mark: Mark, most: Duration) -> usize {
     let mut n_commands = 0;
     for document in documents() {
         let folder = folder();
+        let mut background = Vec::new();
         for block in blocks(&fs::read_to_string(&document).unwrap()) {
             for command in block.commands.iter().filter(|_| block.mark == mark) {
-                check(command, folder.path(), most);
+                match command.strip_suffix('&') {
+                    Some(command) => background.push(Background::start(command, folder.path())),
+                    None => check(command, folder.path(), most),
+                }
                 n_commands += 1;
             }
         }

@@ -50,6 +50,9 @@ pub use ratings::{
     RatingError, Ratings, Zero, elo_of_score, expected_score, rate,
 };
 pub use results::{GameResult, Results, Tally};
-pub use runner::{Event, RunError, RunOptions, Stop, Summary, openings, run};
+pub use runner::{
+    Event, GameInput, GameJob, GameRunner, LeaguePlace, RunError, RunOptions, Stop, Summary, openings, run,
+    run_on,
+};
 pub use sprt::{EloScale, Pentanomial, Sprt, SprtConfig, SprtDecision, SprtError, sprt};
 pub use standings::{Standings, StandingsError, TestHistory, standings};

@@ -4,6 +4,8 @@
 //! from game to game. Whatever a player does, its game has a result: crashes, illegal moves and lost time are reasons,
 //! a player that neither moves nor stops is left behind with its thread.
 
+mod elsewhere;
+mod job;
 mod progress;
 mod state;
 mod task;
@@ -11,13 +13,17 @@ mod worker;
 
 use crate::adjudication::{Judges, SyzygyJudge};
 use crate::openings::{Book, BookError, Openings};
+use crate::pairing::GamePlan;
 use crate::sprt::{Sprt, SprtError};
 use crate::wire::{ConfigError, LeagueConfig, LeagueSession, LeagueStore, StoreError, StoredGame};
+use elsewhere::Elsewhere;
+pub use job::{GameInput, GameJob, GameRunner};
 use mavis_game::{FromRules, Game, Position};
 use mavis_play::{BuildError, Player, PlayerError, Registry};
+use mavis_queue::{QueueError, Submitter};
 use mavis_search::Cancel;
 use state::Running;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -183,6 +189,34 @@ pub enum RunError {
     /// No worker thread could be started.
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),
+    /// The queue gave no result.
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+}
+
+/// Who plays the games of a league: threads of this process, or workers elsewhere.
+trait GameQueue<G: Game> {
+    /// Whether no game is in hand.
+    fn is_idle(&self) -> bool;
+    /// Takes as many games as there is room for.
+    fn hand_out(&mut self, pending: &mut VecDeque<GamePlan>) -> Result<(), RunError>;
+    /// Abandons all games in hand.
+    fn stop_all(&mut self) -> Result<(), RunError>;
+    /// No further game will be handed out: gives up those that were not begun.
+    fn drain(&mut self) -> Result<(), RunError>;
+    /// Waits a moment for finished games.
+    fn wait(&mut self, options: &RunOptions<G>) -> Result<Vec<StoredGame>, RunError>;
+}
+
+/// A league, where it is kept, and where relative paths of its configuration start.
+#[derive(Clone, Copy, Debug)]
+pub struct LeaguePlace<'a> {
+    /// What is played.
+    pub config: &'a LeagueConfig,
+    /// Its folder.
+    pub folder: &'a Path,
+    /// The folder that relative paths of a book or of tablebases start from.
+    pub base: &'a Path,
 }
 
 /// Runs a league in `folder` until it is complete, decided or stopped; finished games are not played again.
@@ -199,6 +233,21 @@ pub fn run<G: FromRules>(
     options: &RunOptions<G>,
     sink: &mut dyn FnMut(Event<'_>),
 ) -> Result<Summary, RunError> {
+    run_on(None, LeaguePlace { config, folder, base }, registry, options, sink)
+}
+
+/// The same with games played by workers on a queue; `None` means by threads of this process.
+///
+/// # Errors
+/// As [`run`], and when the queue does not answer.
+pub fn run_on<G: FromRules>(
+    queue: Option<&mut dyn Submitter<GameJob>>,
+    league: LeaguePlace<'_>,
+    registry: &Arc<Registry<G>>,
+    options: &RunOptions<G>,
+    sink: &mut dyn FnMut(Event<'_>),
+) -> Result<Summary, RunError> {
+    let LeaguePlace { config, folder, base } = league;
     config.validate_for::<G>()?;
     let concurrency = concurrency(config, options)?;
     let judges = judges(config, base, options)?;
@@ -217,9 +266,20 @@ pub fn run<G: FromRules>(
     let stop = match league.decided()? {
         Some(stop) => stop,
         None => {
-            store.begin_session(&new.map_or_else(|| session(&task), Ok)?)?;
-            let mut pool = Pool::start(concurrency, &task).map_err(RunError::Thread)?;
-            league.play(&mut pool, &mut store, options, sink)?
+            let session = new.map_or_else(|| session(&task), Ok)?;
+            store.begin_session(&session)?;
+            match queue {
+                None => {
+                    let mut pool = Pool::start(concurrency, &task).map_err(RunError::Thread)?;
+                    league.play(&mut pool, &mut store, options, sink)?
+                }
+                Some(jobs) => {
+                    let (config, players) = (job::config_of_games(config)?, Arc::new(session.players));
+                    let open = BTreeMap::new();
+                    let mut games = Elsewhere { jobs, task: Arc::clone(&task), config, players, open };
+                    league.play(&mut games, &mut store, options, sink)?
+                }
+            }
         }
     };
     let finished = store.finished.len() as u64;

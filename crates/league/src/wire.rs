@@ -3,6 +3,7 @@
 mod config;
 mod difference;
 mod game;
+mod job;
 mod limits;
 mod metrics;
 mod pgn;
@@ -13,6 +14,7 @@ mod store;
 pub use config::{ConfigError, LeagueConfig, toml_fault};
 pub use difference::{Difference, differences};
 pub use game::{EndKind, StoredEnd, StoredGame, StoredMove, StoredResult};
+pub(crate) use job::GameInputWire;
 pub use limits::LimitsConfig;
 pub use metrics::{BandJson, MetricJson};
 pub use pgn::pgn;

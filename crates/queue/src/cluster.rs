@@ -20,7 +20,7 @@ mod streams;
 mod worker;
 
 pub use access::Access;
-pub use collector::{Collector, Finished};
+pub use collector::Collector;
 pub use objects::Blobs;
 pub use status::{AsideJob, ClassStatus, Status, WorkerStatus};
 pub use worker::{WorkerEvent, WorkerSettings, WorkerSummary, work};

@@ -14,7 +14,7 @@ pub enum QueueError {
     },
     /// Jobs failed on workers as often as allowed.
     #[error(
-        "{n} {kind} job(s) set aside after {attempts} attempts, the first because: {reason}; \
+        "{n} {kind} job(s) set aside, the first because: {reason}; \
          mavis queue retry puts them back, then the same command continues"
     )]
     SetAside {
@@ -22,8 +22,6 @@ pub enum QueueError {
         n: usize,
         /// Their kind.
         kind: String,
-        /// Attempts of each.
-        attempts: u64,
         /// The first one's reason.
         reason: String,
     },

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// A kind of job: what goes in, what comes out, and both as bytes.
 pub trait JobKind: 'static {
@@ -55,6 +56,36 @@ pub trait Queue<K: JobKind> {
         jobs: impl Iterator<Item = Result<(T, K::Input), E>> + Send,
         sink: impl FnMut(T, K::Output) -> Result<(), E>,
     ) -> Result<(), E>;
+}
+
+/// Takes jobs one by one and hands results back as they finish, whatever their order.
+pub trait Submitter<K: JobKind> {
+    /// Takes a job under a number of the caller's.
+    ///
+    /// # Errors
+    /// When it cannot be queued.
+    fn submit(&mut self, number: u64, input: &K::Input) -> Result<(), QueueError>;
+
+    /// Waits for finished jobs, and gives all there are. A job set aside stays open, since it may be put back.
+    ///
+    /// # Errors
+    /// When the queue does not answer any more.
+    fn wait(&mut self, at_most: Duration) -> Result<Vec<Finished<K::Output>>, QueueError>;
+
+    /// Withdraws all jobs without a result. Results of those in work are kept for whoever submits them again.
+    ///
+    /// # Errors
+    /// When the queue does not answer any more.
+    fn withdraw(&mut self) -> Result<(), QueueError>;
+}
+
+/// A finished job, by the number it was submitted with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finished<T> {
+    /// The number.
+    pub number: u64,
+    /// The result, or why the job was set aside.
+    pub result: Result<T, String>,
 }
 
 /// How a running job says that it makes progress.

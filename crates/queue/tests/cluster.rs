@@ -8,6 +8,8 @@ use mavis_queue::{
     write_json,
 };
 use mavis_testkit::NatsServer;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
@@ -44,12 +46,17 @@ struct Writer {
     n_run: Arc<AtomicU64>,
     /// Raised to let jobs fail.
     broken: Arc<AtomicBool>,
+    /// Raised to let jobs take their time.
+    slow: Arc<AtomicBool>,
 }
 
 impl Runner<Lines> for Writer {
     fn run(&mut self, input: u64, beat: &Beat) -> Result<String, String> {
         self.n_run.fetch_add(1, Ordering::Relaxed);
         beat.progress();
+        while self.slow.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(20));
+        }
         if input == 13 && self.broken.load(Ordering::Relaxed) {
             return Err("thirteen\nis broken".to_owned());
         }
@@ -73,7 +80,61 @@ fn settings() -> QueueSettings {
 }
 
 fn connect(server: &NatsServer) -> Cluster {
-    Cluster::connect(&Access::to(&server.url()), settings(), Needs::version("1.0")).unwrap()
+    connect_to(&server.url())
+}
+
+fn connect_to(url: &str) -> Cluster {
+    Cluster::connect(&Access::to(url), settings(), Needs::version("1.0")).unwrap()
+}
+
+/// A wire to a server that can be cut.
+struct Wire {
+    port: u16,
+    cut: Arc<AtomicBool>,
+}
+
+impl Wire {
+    fn to(server: &NatsServer) -> Self {
+        let target = server.url().trim_start_matches("nats://").to_owned();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let (port, cut) = (listener.local_addr().unwrap().port(), Arc::new(AtomicBool::new(false)));
+        let state = Arc::clone(&cut);
+        thread::spawn(move || {
+            for inside in listener.incoming().map_while(Result::ok) {
+                if state.load(Ordering::Relaxed) {
+                    continue;
+                }
+                let Ok(outside) = TcpStream::connect(&target) else { continue };
+                for (mut from, mut to) in
+                    [(inside.try_clone().unwrap(), outside.try_clone().unwrap()), (outside, inside)]
+                {
+                    let state = Arc::clone(&state);
+                    from.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+                    thread::spawn(move || pass(&mut from, &mut to, &state));
+                }
+            }
+        });
+        Self { port, cut }
+    }
+
+    fn url(&self) -> String {
+        format!("nats://127.0.0.1:{}", self.port)
+    }
+}
+
+/// Passes bytes on until the wire is cut.
+fn pass(from: &mut TcpStream, to: &mut TcpStream, cut: &AtomicBool) {
+    let mut buffer = vec![0; 65_536];
+    while !cut.load(Ordering::Relaxed) {
+        match from.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) if to.write_all(&buffer[..n]).is_ok() => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            _ => break,
+        }
+    }
+    // The other side notices by itself if it is gone already.
+    let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
 }
 
 /// A worker on threads of this process.
@@ -85,7 +146,11 @@ struct TestWorker {
 
 impl TestWorker {
     fn start(server: &NatsServer, name: &str, mavis: &str, writer: &Writer) -> Self {
-        let (cluster, writer) = (connect(server), writer.clone());
+        Self::start_at(&server.url(), name, mavis, writer)
+    }
+
+    fn start_at(url: &str, name: &str, mavis: &str, writer: &Writer) -> Self {
+        let (cluster, writer) = (connect_to(url), writer.clone());
         let mut stations = Stations::default();
         stations.add::<Lines, Writer>(move || writer.clone());
         let offer = Offer {
@@ -169,8 +234,8 @@ fn a_job_that_fails_is_set_aside_with_its_error_and_the_rest_goes_on() {
     let worker = TestWorker::start(&server, "one", "1.0", &writer);
     let mut cluster = connect(&server);
     let error = collect(&mut cluster, 60).unwrap_err();
-    let QueueError::SetAside { n: 1, attempts: 3, reason, .. } = &error else { panic!("{error}") };
-    assert!(reason.contains("thirteen is broken"), "{reason}");
+    let QueueError::SetAside { n: 1, reason, .. } = &error else { panic!("{error}") };
+    assert_eq!(reason, "thirteen is broken (attempt 3)");
     // Three attempts, and every other job that the window let through: all up to 13 + 40.
     assert_eq!(writer.n_run.load(Ordering::Relaxed), 3 + 52);
     let status = cluster.status().unwrap();
@@ -208,6 +273,35 @@ fn what_nobody_can_run_shows_and_is_run_once_somebody_can() {
     collector.join().unwrap();
     assert_eq!(lines.lock().unwrap().take().unwrap().unwrap().len(), 20);
     assert_eq!((old.end(), new.end()), (0, 20));
+}
+
+#[test]
+fn a_worker_that_was_cut_off_comes_back_and_nothing_counts_twice() {
+    let server = NatsServer::start("");
+    let wire = Wire::to(&server);
+    let (far, near) = (Writer::default(), Writer::default());
+    far.slow.store(true, Ordering::Relaxed);
+    let far_worker = TestWorker::start_at(&wire.url(), "far", "1.0", &far);
+    let mut cluster = connect(&server);
+    let watcher = cluster.clone();
+    let collector = thread::spawn(move || collect(&mut cluster, 20).unwrap());
+    wait_until("it has jobs", || far.n_run.load(Ordering::Relaxed) == 2);
+    wire.cut.store(true, Ordering::Relaxed);
+    // Its jobs are given to another worker, and the collector is served.
+    let near_worker = TestWorker::start(&server, "near", "1.0", &near);
+    let lines = collector.join().unwrap();
+    assert_eq!(lines.iter().map(|(number, _)| *number).collect::<Vec<u64>>(), (0..20).collect::<Vec<u64>>());
+    // Back on the queue with results that nobody needs any more, and ready for the next jobs.
+    far.slow.store(false, Ordering::Relaxed);
+    wire.cut.store(false, Ordering::Relaxed);
+    assert!(near_worker.end() >= 18);
+    let more = collect(&mut connect(&server), 40).unwrap();
+    assert_eq!((more.len(), &more[..20]), (40, &lines[..]));
+    let status = watcher.status().unwrap();
+    assert_eq!((status.n_results, status.aside.len()), (40, 0));
+    far_worker.end();
+    // Only the two jobs in its hand were run by both.
+    assert_eq!(far.n_run.load(Ordering::Relaxed) + near.n_run.load(Ordering::Relaxed), 42);
 }
 
 #[test]

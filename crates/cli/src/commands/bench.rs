@@ -5,6 +5,8 @@ mod gpu;
 mod league;
 mod loader;
 mod peer;
+#[cfg(feature = "cluster")]
+mod queue;
 mod usage;
 
 use super::{answer, answer_json, model::read_model};
@@ -38,6 +40,8 @@ enum What {
     League(league::BenchLeague),
     Data(data::BenchData),
     Loader(loader::BenchLoader),
+    #[cfg(feature = "cluster")]
+    Queue(queue::BenchQueue),
 }
 
 /// Measures decoding: prompts, token by token, and all moves at once; on the processor exactly, in bf16 and in 8 bits.
@@ -113,6 +117,8 @@ impl Bench {
             What::League(command) => command.run(),
             What::Data(command) => command.run(),
             What::Loader(command) => command.run(),
+            #[cfg(feature = "cluster")]
+            What::Queue(command) => command.run(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod config;
 pub(crate) mod engines;
+pub(crate) mod players;
 
 use crate::input::BadInput;
 use clap::Args;
@@ -42,6 +43,18 @@ pub(crate) struct QueueArgs {
 }
 
 impl QueueArgs {
+    /// The same flags for another process of this program.
+    pub(crate) fn as_flags(&self) -> Vec<std::ffi::OsString> {
+        let mut flags: Vec<std::ffi::OsString> = Vec::new();
+        if let Some(queue) = &self.queue {
+            flags.extend(["--queue".into(), queue.into()]);
+        }
+        if let Some(path) = &self.queue_config {
+            flags.extend(["--queue-config".into(), path.into()]);
+        }
+        flags
+    }
+
     pub(crate) fn config(&self) -> Result<QueueConfig, BadInput> {
         QueueConfig::read(self.queue_config.as_deref(), self.queue.as_deref())
     }

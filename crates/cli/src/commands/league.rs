@@ -57,6 +57,8 @@ pub(super) fn store_failure(error: StoreError) -> anyhow::Error {
 fn run_failure(error: RunError) -> anyhow::Error {
     match error {
         RunError::Store(error) => store_failure(error),
+        #[cfg(feature = "cluster")]
+        RunError::Queue(error) => super::cluster::queue_failure(error),
         RunError::Thread(_) => error.into(),
         _ => BadInput::new(error).into(),
     }

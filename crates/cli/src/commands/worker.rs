@@ -1,18 +1,20 @@
 //! `mavis worker`.
 
 mod annotate;
+mod games;
 
 use super::cluster::engines::Engines;
-use super::cluster::{QueueArgs, needs, queue_failure};
+use super::cluster::{QueueArgs, QueueConfig, needs, queue_failure};
 use super::{answer, answer_json, note};
 use crate::input::BadInput;
 use clap::Args;
 use mavis_game::Rules;
 use mavis_queue::cluster::{WorkerEvent, WorkerSettings, work};
-use mavis_queue::{Offer, PROTOCOL, Stations, content_hash};
+use mavis_queue::{Cluster, Offer, PROTOCOL, QueueError, Stations, content_hash};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Takes jobs from a queue that other machines fill (data annotate --cluster and others), and gives their results back.
@@ -55,6 +57,8 @@ impl Worker {
         let mut stations = Stations::default();
         let here = engines.clone();
         stations.add(move || annotate::Annotator::new(here.clone()));
+        let players = games::Players::new(engines.clone())?;
+        stations.add(move || players.runner());
         let offer = Offer {
             protocol: PROTOCOL,
             mavis: needs().mavis,
@@ -66,7 +70,7 @@ impl Worker {
             gpu: gpu(),
         };
         let name = self.name.clone().unwrap_or_else(default_name);
-        let cluster = config.connect(needs())?;
+        let cluster = patiently(&config, &drain)?;
         note(&format!("worker {name}: {} jobs at once, {}", offer.cores, described(&offer)));
         let stall = Duration::from_secs(60 * self.stall.max(1));
         let settings = WorkerSettings { name, offer, stations, drain, stall };
@@ -85,6 +89,22 @@ impl Worker {
             Ok(content_hash(&[&bytes]))
         };
         self.models.iter().map(read).collect()
+    }
+}
+
+/// Connects, however long the servers take to come up: machines start in any order.
+fn patiently(config: &QueueConfig, drain: &AtomicBool) -> anyhow::Result<Cluster> {
+    let mut told = false;
+    loop {
+        match config.try_connect(needs())? {
+            Err(error @ QueueError::Connect { .. }) if !drain.load(Ordering::Relaxed) => {
+                if !std::mem::replace(&mut told, true) {
+                    note(&format!("{error}; trying again"));
+                }
+                std::thread::sleep(Duration::from_secs(1));
+            }
+            result => return result.map_err(queue_failure),
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! What is planned, what is done, and the loop between.
 
-use super::worker::Pool;
-use super::{Event, RunError, RunOptions, Stop};
+use super::{Event, GameQueue, RunError, RunOptions, Stop};
 use crate::pairing::{GamePlan, PairPlan, Schedule};
 use crate::results::{GameResult, Results};
 use crate::sprt::{Pentanomial, Sprt, SprtConfig, SprtDecision, sprt};
@@ -118,7 +117,7 @@ impl Running {
 
     pub(super) fn play<G: FromRules>(
         &mut self,
-        pool: &mut Pool<G>,
+        pool: &mut dyn GameQueue<G>,
         store: &mut LeagueStore,
         options: &RunOptions<G>,
         sink: &mut dyn FnMut(Event<'_>),
@@ -130,7 +129,9 @@ impl Running {
                 pool.hand_out(&mut self.pending)?;
             }
             if options.cancel.is_cancelled() {
-                pool.stop_all();
+                pool.stop_all()?;
+            } else if stopping {
+                pool.drain()?;
             }
             if pool.is_idle() {
                 return Ok(if stopping { Stop::Stopped } else { Stop::Complete });
@@ -151,7 +152,7 @@ impl Running {
             {
                 sink(Event::Tested(state));
                 if state.decision != SprtDecision::Continue {
-                    pool.stop_all();
+                    pool.stop_all()?;
                     return Ok(Stop::Decided(state));
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::progress::Progress;
 use super::task::Task;
-use super::{RunError, RunOptions};
+use super::{GameQueue, RunError, RunOptions};
 use crate::adjudication::Adjudicator;
 use crate::openings::Opening;
 use crate::pairing::GamePlan;
@@ -98,42 +98,12 @@ impl<G: FromRules> Pool<G> {
         Ok((Slot { jobs, job: None, hung_since: None }, number))
     }
 
-    pub(super) fn is_idle(&self) -> bool {
-        self.slots.iter().all(|slot| slot.job.is_none())
-    }
-
-    /// Gives every free worker a game.
-    pub(super) fn hand_out(&mut self, pending: &mut VecDeque<GamePlan>) -> Result<(), RunError> {
-        for slot in self.slots.iter_mut().filter(|slot| slot.job.is_none()) {
-            let Some(plan) = pending.pop_front() else { break };
-            let job = job(&self.task, plan)?;
-            slot.job = Some(job.clone());
-            // Cannot fail: a worker only leaves when its sender is dropped.
-            let _ = slot.jobs.send(job);
+    /// Gives a game with its opening to a free worker, if there is one.
+    pub(super) fn play(&mut self, plan: GamePlan, opening: Opening) -> Result<(), RunError> {
+        if let Some(slot) = self.slots.iter_mut().find(|slot| slot.job.is_none()) {
+            slot.begin(job(&self.task, plan, opening)?);
         }
         Ok(())
-    }
-
-    /// Abandons all games in hand.
-    pub(super) fn stop_all(&mut self) {
-        self.stopped = true;
-        for job in self.slots.iter().filter_map(|slot| slot.job.as_ref()) {
-            job.cancel.cancel();
-        }
-    }
-
-    /// Waits a moment for finished games.
-    pub(super) fn wait(&mut self, options: &RunOptions<G>) -> Result<Vec<StoredGame>, RunError> {
-        let mut games = Vec::new();
-        match self.reports.recv_timeout(LOOK) {
-            Ok(report) => games.extend(self.take(report)),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
-        }
-        while let Ok(report) = self.reports.try_recv() {
-            games.extend(self.take(report));
-        }
-        games.extend(self.watch(options)?);
-        Ok(games)
     }
 
     fn take(&mut self, report: Report) -> Option<StoredGame> {
@@ -172,6 +142,54 @@ impl<G: FromRules> Pool<G> {
     }
 }
 
+impl<G: FromRules> GameQueue<G> for Pool<G> {
+    fn is_idle(&self) -> bool {
+        self.slots.iter().all(|slot| slot.job.is_none())
+    }
+
+    fn hand_out(&mut self, pending: &mut VecDeque<GamePlan>) -> Result<(), RunError> {
+        for slot in self.slots.iter_mut().filter(|slot| slot.job.is_none()) {
+            let Some(plan) = pending.pop_front() else { break };
+            slot.begin(job(&self.task, plan, self.task.openings.opening(plan.pair)?)?);
+        }
+        Ok(())
+    }
+
+    fn stop_all(&mut self) -> Result<(), RunError> {
+        self.stopped = true;
+        for job in self.slots.iter().filter_map(|slot| slot.job.as_ref()) {
+            job.cancel.cancel();
+        }
+        Ok(())
+    }
+
+    /// Every game in hand was begun, and is finished.
+    fn drain(&mut self) -> Result<(), RunError> {
+        Ok(())
+    }
+
+    fn wait(&mut self, options: &RunOptions<G>) -> Result<Vec<StoredGame>, RunError> {
+        let mut games = Vec::new();
+        match self.reports.recv_timeout(LOOK) {
+            Ok(report) => games.extend(self.take(report)),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        }
+        while let Ok(report) = self.reports.try_recv() {
+            games.extend(self.take(report));
+        }
+        games.extend(self.watch(options)?);
+        Ok(games)
+    }
+}
+
+impl<G: Clone> Slot<G> {
+    fn begin(&mut self, job: Job<G>) {
+        self.job = Some(job.clone());
+        // Cannot fail: a worker only leaves when its sender is dropped.
+        let _ = self.jobs.send(job);
+    }
+}
+
 /// The most a single move may take.
 fn allowed<G: FromRules>(task: &Task<G>, job: &Job<G>, options: &RunOptions<G>) -> Duration {
     let player = if job.progress.to_move() == Side::First { job.plan.first } else { job.plan.second };
@@ -188,8 +206,7 @@ fn lost_on_time<G: FromRules>(task: &Task<G>, job: &Job<G>) -> StoredGame {
     game
 }
 
-fn job<G: FromRules>(task: &Task<G>, plan: GamePlan) -> Result<Job<G>, RunError> {
-    let opening = task.openings.opening(plan.pair)?;
+fn job<G: FromRules>(task: &Task<G>, plan: GamePlan, opening: Opening) -> Result<Job<G>, RunError> {
     let start: G = opening.position(task.openings.rules())?;
     let progress = Arc::new(Progress::new(start.side_to_move()));
     Ok(Job { plan, opening, start, progress, cancel: Cancel::new() })

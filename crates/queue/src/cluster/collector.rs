@@ -5,7 +5,7 @@ use super::objects::{fetch, pack_job, unpack};
 use super::streams::{
     ATTEMPTS, Class, ERROR, Put, Streams, aside_subject, done_subject, job_subject, persist,
 };
-use crate::{JobId, JobKind, QueueError};
+use crate::{Finished, JobId, JobKind, QueueError, Submitter};
 use async_nats::HeaderMap;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
 use async_nats::jetstream::stream::Stream;
@@ -23,19 +23,11 @@ const AT_ONCE: usize = 32;
 /// How long a request for results stays open.
 const POLL: Duration = Duration::from_secs(2);
 
-/// A finished job, by the number it was submitted with.
-pub struct Finished<T> {
-    /// The number.
-    pub number: u64,
-    /// The result, or why the job was set aside.
-    pub result: Result<T, String>,
-}
-
 /// Jobs of one kind and their results, in the order in which they finish. Dropping it leaves the jobs on the queue: whoever
 /// submits them again gets their results.
 pub struct Collector<K: JobKind> {
     cluster: Cluster,
-    class: Class,
+    /// The class as subjects name it.
     name: String,
     submit: queue::UnboundedSender<(JobId, Bytes)>,
     events: mpsc::Receiver<Event>,
@@ -83,51 +75,13 @@ impl<K: JobKind> Collector<K> {
             Ok::<_, QueueError>(tasks)
         })?;
         let cluster = cluster.clone();
-        Ok(Self { cluster, class, name, submit, events, open: HashMap::new(), tasks, kind: PhantomData })
-    }
-
-    /// Puts a job on the queue, unless it is there, done or set aside already.
-    ///
-    /// # Errors
-    /// When the job is too large.
-    pub fn submit(&mut self, number: u64, input: &K::Input) -> Result<(), QueueError> {
-        let bytes = K::write_input(input);
-        let id = JobId::new(&self.name, &bytes);
-        let numbers = self.open.entry(id.clone()).or_default();
-        numbers.push(number);
-        if numbers.len() == 1 {
-            let packed = pack_job(&bytes)?;
-            self.submit
-                .send((id, packed))
-                .map_err(|_| QueueError::server("submit a job", "the connection is closed"))?;
-        }
-        Ok(())
+        Ok(Self { cluster, name, submit, events, open: HashMap::new(), tasks, kind: PhantomData })
     }
 
     /// Jobs without a result.
     #[must_use]
     pub fn n_open(&self) -> usize {
         self.open.values().map(Vec::len).sum()
-    }
-
-    /// Attempts before a job is set aside.
-    #[must_use]
-    pub fn attempts(&self) -> u64 {
-        self.class.attempts
-    }
-
-    /// Waits for finished jobs, and takes all there are. A job set aside stays open: `mavis queue retry` may bring it back.
-    ///
-    /// # Errors
-    /// When the servers do not answer any more, or a result cannot be read.
-    pub fn wait(&mut self, at_most: Duration) -> Result<Vec<Finished<K::Output>>, QueueError> {
-        let mut finished = Vec::new();
-        let mut event = self.events.recv_timeout(at_most).ok();
-        while let Some(next) = event {
-            self.take(next, &mut finished)?;
-            event = self.events.try_recv().ok();
-        }
-        Ok(finished)
     }
 
     fn take(&mut self, event: Event, finished: &mut Vec<Finished<K::Output>>) -> Result<(), QueueError> {
@@ -152,12 +106,34 @@ impl<K: JobKind> Collector<K> {
         }
         Ok(())
     }
+}
 
-    /// Takes all open jobs from the queue. Those in work are finished and their results kept for whoever submits them again.
-    ///
-    /// # Errors
-    /// When the servers do not answer any more.
-    pub fn withdraw(&mut self) -> Result<(), QueueError> {
+impl<K: JobKind> Submitter<K> for Collector<K> {
+    fn submit(&mut self, number: u64, input: &K::Input) -> Result<(), QueueError> {
+        let bytes = K::write_input(input);
+        let id = JobId::new(&self.name, &bytes);
+        let numbers = self.open.entry(id.clone()).or_default();
+        numbers.push(number);
+        if numbers.len() == 1 {
+            let packed = pack_job(&bytes)?;
+            self.submit
+                .send((id, packed))
+                .map_err(|_| QueueError::server("submit a job", "the connection is closed"))?;
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, at_most: Duration) -> Result<Vec<Finished<K::Output>>, QueueError> {
+        let mut finished = Vec::new();
+        let mut event = self.events.recv_timeout(at_most).ok();
+        while let Some(next) = event {
+            self.take(next, &mut finished)?;
+            event = self.events.try_recv().ok();
+        }
+        Ok(finished)
+    }
+
+    fn withdraw(&mut self) -> Result<(), QueueError> {
         // No further job is submitted behind our back.
         self.tasks.iter().for_each(JoinHandle::abort);
         let (streams, name) = (&self.cluster.streams, &self.name);

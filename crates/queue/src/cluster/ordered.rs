@@ -1,7 +1,7 @@
 //! Results of a cluster in the order of their jobs.
 
 use super::{Cluster, Collector};
-use crate::{JobKind, Queue, QueueError};
+use crate::{JobKind, Queue, QueueError, Submitter};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -54,8 +54,7 @@ impl<K: JobKind> Queue<K> for Cluster {
                 && aside.len() == collector.n_open()
             {
                 let (n, kind, reason) = (aside.len(), K::NAME.to_owned(), first.clone());
-                let attempts = collector.attempts();
-                return Err(QueueError::SetAside { n, kind, attempts, reason }.into());
+                return Err(QueueError::SetAside { n, kind, reason }.into());
             }
             for finished in collector.wait(LOOK)? {
                 let Some(slot) = slots.get_mut(&finished.number) else { continue };

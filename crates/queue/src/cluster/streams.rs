@@ -9,7 +9,7 @@ use async_nats::jetstream::stream::{
     Config, DiscardPolicy, LastRawMessageErrorKind, RetentionPolicy, StorageType, Stream,
 };
 use async_nats::jetstream::{Context, object_store};
-use async_nats::{Client, HeaderMap, jetstream};
+use async_nats::{Client, HeaderMap, RequestErrorKind, jetstream};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::future::Future;
@@ -21,6 +21,8 @@ pub(super) const ALIVE: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(300);
 /// The same while the queue is opened: somebody waits for it, and a cluster that has just started elects its leader in seconds.
 const OPENING: Duration = Duration::from_secs(20);
+/// How long a server with JetStream may seem to have none.
+const ELECTION: Duration = Duration::from_secs(3);
 /// The most a job may hold; servers refuse messages above a megabyte by default.
 pub(super) const MOST_BYTES: usize = 900_000;
 
@@ -94,11 +96,7 @@ pub(super) fn aside_subject(class: &str, id: &JobId) -> String {
 impl Streams {
     pub(super) async fn open(client: Client, settings: &QueueSettings) -> Result<Self, QueueError> {
         let context = jetstream::new(client);
-        // The answer's form depends on the server's version; that there is one is enough.
-        let answer = context.client().request("$JS.API.INFO", Bytes::new()).await;
-        answer.map_err(|error| {
-            QueueError::Settings(format!("no JetStream on the server, start it as nats-server -js ({error})"))
-        })?;
+        await_jetstream(&context).await?;
         let once = Config {
             storage: StorageType::File,
             max_messages_per_subject: 1,
@@ -194,6 +192,27 @@ impl Streams {
             ..consumer::pull::Config::default()
         };
         persist("make the consumer of a class", || self.jobs.create_consumer(config.clone())).await
+    }
+}
+
+/// Waits until JetStream answers; servers that have just started first elect a leader.
+async fn await_jetstream(context: &Context) -> Result<(), QueueError> {
+    let begin = Instant::now();
+    // The answer's form depends on the server's version; that there is one is enough.
+    let asked = persist_for(OPENING, "JetStream does not answer", || async {
+        match context.client().request("$JS.API.INFO", Bytes::new()).await {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == RequestErrorKind::NoResponders && begin.elapsed() > ELECTION => {
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    });
+    match asked.await? {
+        true => Ok(()),
+        false => {
+            Err(QueueError::Settings("the server has no JetStream: start it as nats-server -js".to_owned()))
+        }
     }
 }
 

@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 use threads::Threads;
 use tokio::sync::Notify;
 
-/// How often the classes on the queue are listed.
+/// How often the classes on the queue are listed: by a worker without jobs, and by one that has them.
 const LIST: Duration = Duration::from_secs(1);
+const LIST_BUSY: Duration = Duration::from_secs(5);
 /// Pauses of a worker that finds nothing to do: short at first, since the next job often follows soon.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
@@ -173,7 +174,8 @@ async fn take_jobs(shared: &Arc<Shared>, offer: &Offer, drain: &AtomicBool) -> R
             let _ = tokio::time::timeout(LONGEST_PAUSE, shared.room.notified()).await;
             continue;
         }
-        if listed.is_none_or(|listed| listed.elapsed() > LIST) {
+        let every = if pause == SHORTEST_PAUSE { LIST_BUSY } else { LIST };
+        if listed.is_none_or(|listed| listed.elapsed() > every) {
             if let Some(found) = list(shared, offer, &mut lacking).await {
                 sources = found;
             }

@@ -4,7 +4,7 @@ use super::queue_failure;
 use crate::input::BadInput;
 use mavis_league::wire::toml_fault;
 use mavis_queue::cluster::{Access, QueueSettings};
-use mavis_queue::{Cluster, Needs};
+use mavis_queue::{Cluster, Needs, QueueError};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -85,7 +85,12 @@ impl QueueConfig {
 
     /// Connects for jobs with these needs.
     pub(crate) fn connect(&self, needs: Needs) -> anyhow::Result<Cluster> {
-        Cluster::connect(&self.access()?, self.settings()?, needs).map_err(queue_failure)
+        self.try_connect(needs)?.map_err(queue_failure)
+    }
+
+    /// The same with the queue's own error, for those who try again.
+    pub(crate) fn try_connect(&self, needs: Needs) -> Result<Result<Cluster, QueueError>, BadInput> {
+        Ok(Cluster::connect(&self.access()?, self.settings()?, needs))
     }
 
     fn access(&self) -> Result<Access, BadInput> {

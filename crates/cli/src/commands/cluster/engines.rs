@@ -32,12 +32,30 @@ impl Engines {
         Ok(Self(engines))
     }
 
+    /// The engines of these names alone, as they are found on `PATH`.
+    pub(crate) fn on_path(names: impl IntoIterator<Item = String>) -> Result<Self, BadInput> {
+        let named: BTreeMap<String, PathBuf> =
+            names.into_iter().map(|name| (name.clone(), name.into())).collect();
+        let all = if named.is_empty() { Self::default() } else { Self::find(&named)? };
+        Ok(Self(all.0.into_iter().filter(|(name, _)| named.contains_key(name)).collect()))
+    }
+
     /// What each calls itself, by name.
     pub(crate) fn versions(&self) -> BTreeMap<String, String> {
         self.0.iter().map(|(name, (_, version))| (name.clone(), version.clone())).collect()
     }
 
-    /// The spec of an oracle or player with programs of this machine in place of engines' names.
+    /// Their programs, by name.
+    pub(crate) fn programs(&self) -> impl Iterator<Item = (&String, &PathBuf)> {
+        self.0.iter().map(|(name, (program, _))| (name, program))
+    }
+
+    /// Whether there is an engine of a name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// The spec of an oracle with programs of this machine in place of engines' names.
     pub(crate) fn resolve(&self, spec: &PlayerSpec) -> Result<PlayerSpec, String> {
         let Some(name) = engine_of(spec)? else { return Ok(spec.clone()) };
         let (program, _) = self.0.get(&name).ok_or_else(|| format!("this worker has no engine '{name}'"))?;
@@ -84,7 +102,8 @@ fn uci_version(program: &Path) -> Result<String, String> {
     UciOracle::start(settings).map(|oracle| version(&oracle.identity())).map_err(|error| error.to_string())
 }
 
-fn check_name(name: &str) -> Result<(), BadInput> {
+/// Refuses what is no plain name of an engine.
+pub(super) fn check_name(name: &str) -> Result<(), BadInput> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
         return Err(BadInput::new(format!(

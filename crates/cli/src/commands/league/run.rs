@@ -6,9 +6,17 @@ use crate::input::{BadInput, OrBadInput};
 use crate::{registry, stop};
 use clap::Args;
 use mavis_league::wire::LeagueConfig;
-use mavis_league::{Intervals, RunOptions, Stop, Summary, report, standard_judges};
+use mavis_league::{
+    GameJob, Intervals, LeaguePlace, RunOptions, Stop, Summary, report, run_on, standard_judges,
+};
+use mavis_queue::Submitter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+#[cfg(feature = "cluster")]
+use {
+    crate::commands::cluster::{ClusterArgs, engines::Engines, needs, players::engines_of, queue_failure},
+    mavis_queue::{Needs, cluster::Collector},
+};
 
 /// Plays the games of a league that are not in its folder yet, then shows its table.
 ///
@@ -72,6 +80,9 @@ struct Folder {
     /// Let timed players share cores, which changes their strength
     #[arg(long)]
     oversubscribe: bool,
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    cluster: ClusterArgs,
 }
 
 impl LeagueRun {
@@ -131,7 +142,22 @@ impl Folder {
             judges: standard_judges(),
             ..RunOptions::default()
         };
+        #[cfg(feature = "cluster")]
+        if let Some(mut games) = self.games(config)? {
+            let base = self.config.parent().unwrap_or(Path::new(""));
+            let league = LeaguePlace { config, folder: &self.out, base };
+            return play_on(&mut Watch::new(""), Some(&mut games), league, &options);
+        }
         play("", config, &self.config, &self.out, &options)
+    }
+
+    /// The queue of many machines, where the user names one.
+    #[cfg(feature = "cluster")]
+    fn games(&self, config: &LeagueConfig) -> anyhow::Result<Option<Collector<GameJob>>> {
+        let Some(cluster) = self.cluster.connect(needs())? else { return Ok(None) };
+        let engines = Engines::on_path(engines_of(config).or_bad_input()?)?;
+        let needs = Needs { game: Some(config.game.clone()), engines: engines.versions(), ..needs() };
+        Ok(Some(Collector::new(&cluster.with_needs(needs)).map_err(queue_failure)?))
     }
 }
 
@@ -156,9 +182,19 @@ pub(in crate::commands) fn play_watched(
     out: &Path,
     options: &RunOptions,
 ) -> anyhow::Result<Summary> {
-    config.validate().or_bad_input()?;
+    play_on(watch, None, LeaguePlace { config, folder: out, base }, options)
+}
+
+/// The same with games played by workers on a queue, if there is one.
+fn play_on(
+    watch: &mut Watch,
+    queue: Option<&mut dyn Submitter<GameJob>>,
+    league: LeaguePlace<'_>,
+    options: &RunOptions,
+) -> anyhow::Result<Summary> {
+    league.config.validate().or_bad_input()?;
     let registry = Arc::new(registry::players());
-    let result = mavis_league::run(config, out, base, &registry, options, &mut |event| watch.take(&event));
+    let result = run_on(queue, league, &registry, options, &mut |event| watch.take(&event));
     watch.finish();
     let summary = result.map_err(run_failure)?;
     if summary.stop == Stop::Stopped {

@@ -1,0 +1,135 @@
+//! A game as a job, here or on another machine.
+
+use super::task::Task;
+use super::worker::Pool;
+use super::{GameQueue, RunError, RunOptions, ready};
+use crate::openings::{Opening, Openings};
+use crate::pairing::GamePlan;
+use crate::wire::{GameInputWire, LeagueConfig, OpeningsConfig, RatingsConfig, StoredGame};
+use mavis_game::FromRules;
+use mavis_play::Registry;
+use mavis_queue::{Beat, JobKind, Runner, read_json, write_json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The kind of job: who plays whom from where, and the finished game.
+pub enum GameJob {}
+
+/// A game to play.
+#[derive(Clone, Debug)]
+pub struct GameInput {
+    /// What of the league's configuration decides a game, as TOML.
+    pub config: Arc<str>,
+    /// What every player must call itself, engine versions included.
+    pub players: Arc<BTreeMap<String, String>>,
+    /// Which game.
+    pub plan: GamePlan,
+    /// Where it starts.
+    pub opening: Opening,
+}
+
+impl JobKind for GameJob {
+    const NAME: &'static str = "game";
+    type Input = GameInput;
+    type Output = StoredGame;
+
+    fn write_input(input: &GameInput) -> Vec<u8> {
+        write_json(&GameInputWire::from(input))
+    }
+
+    fn read_input(bytes: &[u8]) -> Result<GameInput, String> {
+        Ok(read_json::<GameInputWire>(bytes)?.into())
+    }
+
+    fn write_output(output: &StoredGame) -> Vec<u8> {
+        write_json(output)
+    }
+
+    fn read_output(bytes: &[u8]) -> Result<StoredGame, String> {
+        read_json(bytes)
+    }
+}
+
+/// The part of a configuration that decides a game: not who else plays how often, nor how results are rated.
+pub(super) fn config_of_games(config: &LeagueConfig) -> Result<Arc<str>, RunError> {
+    let mut config = config.clone();
+    config.concurrency = None;
+    config.openings = OpeningsConfig::default();
+    config.ratings = RatingsConfig::default();
+    config.sprt = None;
+    config.schedule.pairs = 1;
+    config.schedule.challengers.clear();
+    for player in &mut config.players {
+        player.external = None;
+    }
+    Ok(config.to_toml()?.into())
+}
+
+/// Plays one game after the other; players are kept as long as games are of the same league.
+pub struct GameRunner<G: FromRules> {
+    registry: Arc<Registry<G>>,
+    options: RunOptions<G>,
+    /// Refuses a configuration that this machine must not run.
+    allow: Box<dyn Fn(&LeagueConfig) -> Result<(), String> + Send>,
+    league: Option<(Arc<str>, Arc<Task<G>>, Pool<G>)>,
+}
+
+impl<G: FromRules> GameRunner<G> {
+    /// A runner with the players of a registry; `allow` looks at every configuration before a player is built from it.
+    pub fn new(
+        registry: Arc<Registry<G>>,
+        options: RunOptions<G>,
+        allow: impl Fn(&LeagueConfig) -> Result<(), String> + Send + 'static,
+    ) -> Self {
+        Self { registry, options, allow: Box::new(allow), league: None }
+    }
+
+    fn begin(&self, input: &GameInput) -> Result<(Arc<Task<G>>, Pool<G>), String> {
+        let config = LeagueConfig::from_toml_for::<G>(&input.config).map_err(|error| error.to_string())?;
+        (self.allow)(&config)?;
+        let words = |error: RunError| error.to_string();
+        let rules = config.rules_for::<G>().map_err(|error| error.to_string())?;
+        // Openings come with the games.
+        let openings = Openings::new(rules, config.seed, None, true, 0);
+        let judges = self.options.judges.clone();
+        let task = Task::new(&config, openings, judges, Arc::clone(&self.registry)).map_err(words)?;
+        for player in [input.plan.first, input.plan.second] {
+            let name = task.names.get(player).ok_or_else(|| format!("no player number {player}"))?;
+            let here = ready(&task, name, task.build(player)).map_err(words)?.name();
+            if let Some(wanted) = input.players.get(name).filter(|wanted| **wanted != here) {
+                return Err(format!("player '{name}' is '{here}' here, and the league has '{wanted}'"));
+            }
+        }
+        let task = Arc::new(task);
+        let pool = Pool::start(1, &task).map_err(|error| error.to_string())?;
+        Ok((task, pool))
+    }
+}
+
+impl<G: FromRules> Runner<GameJob> for GameRunner<G> {
+    fn run(&mut self, input: GameInput, beat: &Beat) -> Result<StoredGame, String> {
+        let (config, task, mut pool) = match self.league.take() {
+            Some((config, task, pool)) if config == input.config => (config, task, pool),
+            _ => {
+                let (task, pool) = self.begin(&input)?;
+                (Arc::clone(&input.config), task, pool)
+            }
+        };
+        let n_players = task.names.len();
+        if input.plan.first >= n_players || input.plan.second >= n_players {
+            return Err(format!("the league has {n_players} players"));
+        }
+        let words = |error: RunError| error.to_string();
+        pool.play(input.plan, input.opening).map_err(words)?;
+        loop {
+            beat.progress();
+            if let Some(game) = GameQueue::wait(&mut pool, &self.options).map_err(words)?.pop() {
+                self.league = Some((config, task, pool));
+                return Ok(game);
+            }
+            if GameQueue::<G>::is_idle(&pool) {
+                return Err("the game was abandoned".to_owned());
+            }
+        }
+    }
+}
