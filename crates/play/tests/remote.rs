@@ -165,6 +165,22 @@ fn several_servers_share_the_work_and_a_lost_one_comes_back() {
     panic!("the server that came back is never asked");
 }
 
+/// Three of four servers are gone at once, and nothing is tried again: each request still finds the one that is left.
+#[test]
+fn a_request_gets_to_the_last_server_that_is_left() {
+    let mut servers: Vec<Server> = (0..4).map(|_| Server::start(Behavior::Lists)).collect();
+    let all: Vec<&Server> = servers.iter().collect();
+    let settings = settings(&all);
+    let settings =
+        RemoteSettings { servers: ServerSettings { retries: 0, ..settings.servers.clone() }, ..settings };
+    let remote = Remote::new(settings).unwrap();
+    servers[1..].iter_mut().for_each(Server::stop);
+    let requests = (1..=7).map(|column| Request::state(position(&column.to_string()))).collect();
+    for reply in runtime().unwrap().block_on(remote.evaluate(requests)) {
+        assert!(reply.is_ok(), "{reply:?}");
+    }
+}
+
 fn registry() -> Registry {
     let mut registry = Registry::basic();
     add_servers(&mut registry, None);

@@ -129,5 +129,48 @@ fn peers_llama_cpp_serves_our_model_and_may_be_killed_in_the_middle_of_a_search(
     assert!(choice.thought.note.is_none(), "{:?}", choice.thought.note);
     // Not a measure of speed: the search ends by its own limit, with room for a busy machine.
     assert!(time < Duration::from_secs(15), "{time:?}");
-    drop(server);
+    two_servers(&own, &file, &server);
+}
+
+/// Two servers behind one player that has both sides of a game; one is killed while the player thinks, and comes back.
+fn two_servers(own: &Embedded, file: &Path, first: &LlamaServer) {
+    let second = LlamaServer::start(file, 0);
+    let port = second.port();
+    let servers = ServerSettings::at(&[&first.address, &second.address]);
+    let remote = Remote::new(RemoteSettings { logprobs: 64, ..RemoteSettings::new(servers) }).unwrap();
+    let same_values = || {
+        for position in trained::known() {
+            for (here, there) in ask(own, &position).iter().zip(&ask(&remote, &position)) {
+                assert_eq!(here.mv, there.mv);
+                assert!((here.value.mean - there.value.mean).abs() < 0.01, "{position}");
+            }
+        }
+    };
+    same_values();
+    let mut registry = Registry::basic();
+    add_servers(&mut registry, None);
+    let spec = format!("openai-mcts:{{{},{}}},sims=60,batch=8", first.address, second.address);
+    let mut player = registry.build(&spec.parse().unwrap(), 0).unwrap();
+    let mut position = Position::start(Rules::Connect4);
+    let mut killer = Some(std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        drop(second);
+    }));
+    let mut back = None;
+    for _ in 0..10 {
+        let mut sink = |_: &Thought| {};
+        let choice = player.choose(&mut Turn::alone(&position, Limit::default(), &mut sink)).unwrap();
+        assert_eq!(choice.thought.note, None, "{position}");
+        position.play(choice.mv).unwrap();
+        if position.outcome().is_some() {
+            break;
+        }
+        if let Some(killed) = killer.take_if(|killer| killer.is_finished()) {
+            killed.join().unwrap();
+            same_values();
+            back = Some(LlamaServer::start(file, port));
+        }
+    }
+    assert!(back.is_some() || killer.is_some_and(|killer| killer.join().is_ok()));
+    same_values();
 }

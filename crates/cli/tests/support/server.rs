@@ -15,8 +15,13 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(arguments: &[&str]) -> Self {
+        Self::start_at("0", arguments)
+    }
+
+    /// A server on a port, such as that of one that was killed.
+    pub(crate) fn start_at(port: &str, arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mavis"));
-        command.args(["serve", "--port", "0"]).args(arguments);
+        command.args(["serve", "--port", port]).args(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("the binary starts");
         let mut line = String::new();

@@ -27,7 +27,10 @@ pub fn add_servers(registry: &mut Registry, key: Option<String>) {
             ),
             Key::new("model", "the model's name there (default the server's own choice)"),
             Key::new("patience", "milliseconds an answer may take (default 30000)"),
-            Key::new("retries", "how often a failed request is tried again (default 3)"),
+            Key::new(
+                "retries",
+                "how often a failed request is tried again, beyond one try for each server (default 3)",
+            ),
             Key::new(
                 "ca",
                 "a PEM file of authorities that https servers may be signed by, besides the system's",

@@ -36,7 +36,7 @@ pub struct ServerSettings {
     pub addresses: Vec<String>,
     /// The longest an answer may take.
     pub patience: Duration,
-    /// How often a failed request is tried again.
+    /// How often a failed request is tried again, beyond one try for each server.
     pub retries: u32,
     /// Sent as a bearer token; `None` for servers without one.
     pub key: Option<String>,
@@ -137,7 +137,9 @@ impl Servers {
         let failed = |reason: String| EvalError::Failed(reason);
         let body = Bytes::from(serde_json::to_vec(request).map_err(|error| failed(error.to_string()))?);
         let mut last = String::new();
-        for _ in 0..=self.settings.retries {
+        // Several servers that die together must not use up the retries while others are well.
+        let tries = self.servers.len().saturating_add(self.settings.retries as usize);
+        for _ in 0..tries {
             let server = self.pick().await;
             let busy = Busy::new(&server.in_flight);
             let answer = tokio::time::timeout(self.settings.patience, self.post(server, body.clone())).await;
@@ -159,14 +161,15 @@ impl Servers {
         Err(failed(last))
     }
 
-    /// The least busy server that is not resting, in turn among equals; when all rest, the first that is up again.
+    /// The least busy server that is not resting, in turn among equals; when all rest, the first that is up again. One that
+    /// has failed gets a single request at a time until it answers, where another server can take the rest.
     async fn pick(&self) -> &Server {
         loop {
             let now = Instant::now();
             let first = self.turn.fetch_add(1, Ordering::Relaxed);
             let in_turn = (0..self.servers.len()).map(|at| &self.servers[(first + at) % self.servers.len()]);
             let awake = in_turn.clone().filter(|server| server.resting(now).is_none());
-            if let Some(server) = awake.min_by_key(|server| server.in_flight.load(Ordering::Relaxed)) {
+            if let Some(server) = awake.min_by_key(|server| server.load()) {
                 return server;
             }
             let next = in_turn.filter_map(|server| server.resting(now)).min();
@@ -221,6 +224,12 @@ impl Server {
 
     fn health(&self) -> MutexGuard<'_, Health> {
         self.health.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How little the server should be asked: first whether it still has to show that it is back, then how busy it is.
+    fn load(&self) -> (bool, usize) {
+        let in_flight = self.in_flight.load(Ordering::Relaxed);
+        (in_flight > 0 && self.health().failures > 0, in_flight)
     }
 
     /// Until when the server rests, if it does.
@@ -291,9 +300,16 @@ mod tests {
             [first, second].iter().all(|server| server.health().failures == 1),
             "together they count once"
         );
-        // The wait is over when one of them is up again.
+        // The wait is over when one of them is up again, and until that one answers it gets one request.
         let now = Instant::now();
         let next = servers.pick().await;
         assert!(next.resting(now).is_some() && next.resting(Instant::now()).is_none());
+        let other = [first, second].into_iter().find(|server| host(server) != host(next)).unwrap();
+        *other.health() = Health::default();
+        let (_asked, _busy) =
+            (Busy::new(&next.in_flight), [Busy::new(&other.in_flight), Busy::new(&other.in_flight)]);
+        assert_eq!(host(servers.pick().await), host(other));
+        *next.health() = Health::default();
+        assert_eq!(host(servers.pick().await), host(next));
     }
 }
