@@ -1,10 +1,12 @@
 //! The training loop: batches in, a better network out, nothing lost when it stops.
 
 mod folder;
+mod ranks;
 mod run_settings;
 mod settings;
 
 pub use folder::{Card, RunFolder, refuse_other};
+pub use ranks::{Follower, share_state};
 pub use run_settings::{Budget, Puzzles, RunSettings};
 pub(crate) use run_settings::{laid_over, within};
 pub use settings::{DataSet, SettingsError, TraceSet, TrainSettings, Validation};
@@ -19,7 +21,7 @@ use crate::{
     validation::{self, PuzzleShares, Quality},
 };
 use mavis_data::{Annotations, Puzzle};
-use mavis_net::{Batch, Logits, NetError, StepReport, StepSettings, Trainer, Want, Weights};
+use mavis_net::{AllReduce, Batch, Logits, NetError, StepReport, StepSettings, Trainer, Want, Weights};
 use serde::Serialize;
 use std::{
     collections::BTreeMap,
@@ -124,6 +126,11 @@ pub trait Keeper {
 
     /// Whether the run should end now, with a checkpoint.
     fn should_stop(&self) -> bool;
+
+    /// The group of ranks that the run is divided among; `None` for a run of one process.
+    fn ranks(&self) -> Option<&dyn AllReduce> {
+        None
+    }
 }
 
 /// Trains a MAV model; see [`learn`].
@@ -224,11 +231,15 @@ impl TrainingLoop<'_> {
         let mut loader = self.lesson.loader(self.trainer.step(), pace.workers);
         let mut submitted = self.trainer.step();
         self.meter.since = Some(Instant::now());
-        while self.progress(submitted) < 1.0 && !keeper.should_stop() {
+        loop {
+            let (progress, stop) = ranks::agreed(keeper, self.progress(submitted))?;
+            if progress >= 1.0 || stop {
+                break;
+            }
             let asked = Instant::now();
             let packed = loader.next_batch().ok_or(ModelError::Loader)??;
             self.meter.waited += asked.elapsed();
-            self.submit(&packed, submitted)?;
+            self.submit(&packed, submitted, progress)?;
             submitted += 1;
             loader.recycle(packed);
             if self.rates.len() >= 2 {
@@ -265,8 +276,8 @@ impl TrainingLoop<'_> {
         }
     }
 
-    fn submit(&mut self, packed: &PackedBatch, step: u64) -> Result<(), ModelError> {
-        let learning_rate = self.pace.schedule.rate(step, self.progress(step));
+    fn submit(&mut self, packed: &PackedBatch, step: u64, progress: f32) -> Result<(), ModelError> {
+        let learning_rate = self.pace.schedule.rate(step, progress);
         self.trainer.submit(&packed.batch, &packed.rows, &StepSettings { learning_rate })?;
         self.rates.push_back(learning_rate);
         self.meter.tokens += packed.batch.len() as u64;
@@ -315,6 +326,9 @@ impl TrainingLoop<'_> {
     }
 
     fn measure(&mut self, keeper: &mut dyn Keeper) -> Result<(), ModelError> {
+        if !ranks::leads(keeper) {
+            return Ok(());
+        }
         let (step, seconds, examples) = (self.trainer.step(), self.seconds(), self.examples);
         let begin = Instant::now();
         let mut measured = Measurement { step, seconds, examples, ..Measurement::default() };

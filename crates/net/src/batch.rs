@@ -1,5 +1,9 @@
 //! Sequences of unequal length, flat and without padding, and their attention mask.
 
+mod share;
+
+pub(crate) use share::share;
+
 use crate::config::TransformerConfig;
 use crate::error::NetError;
 

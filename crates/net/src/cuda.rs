@@ -18,6 +18,7 @@ mod conv_pass;
 mod decoder;
 mod gpu;
 mod memory;
+mod nccl;
 mod network;
 mod op;
 mod optimizer;
@@ -29,6 +30,8 @@ mod trainer;
 
 pub use conv_net::CudaConvNet;
 pub use decoder::{CudaDecoder, CudaDecoderOptions};
+pub use nccl::NcclRank;
+pub(crate) use nccl::gpu_of;
 pub use trainer::{CudaOptions, CudaTrainer};
 
 /// Looks for the libraries that are loaded at run time, and for a GPU.

@@ -2,15 +2,18 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::all_reduce::{AllReduce, SocketRank};
 use crate::config::TransformerConfig;
 use crate::conv_net::{ConvNet, ConvNetConfig};
 use crate::cpu::{CpuConvNet, CpuDecoder, CpuTrainer};
 use crate::decoder::{Decoder, Precision};
 use crate::error::NetError;
 use crate::optimizer::OptimizerSettings;
+use crate::ranked::RankedTrainer;
 use crate::trainer::{TrainState, Trainer};
 
 /// Where to compute. Callers use the same traits for every backend, so this is the one place where it is chosen.
@@ -68,7 +71,7 @@ impl Device {
         )
     }
 
-    /// A trainer that goes on from a state, for batches of up to `max_tokens` tokens.
+    /// A trainer that goes on from a state, for batches of up to `max_tokens` tokens; with `ranks` it computes its share of each.
     ///
     /// # Errors
     /// As [`resolved`](Self::resolved), and when the shape or the state is refused.
@@ -78,12 +81,29 @@ impl Device {
         optimizer: OptimizerSettings,
         state: TrainState,
         max_tokens: usize,
+        ranks: Option<Arc<dyn AllReduce>>,
     ) -> Result<Box<dyn Trainer>, NetError> {
-        self.on(
+        let rank = ranks.as_ref().map_or(0, |ranks| ranks.rank());
+        let alone: Box<dyn Trainer> = self.on(
             self.resolved()?,
-            || cuda_trainer(&config, &optimizer, &state, max_tokens),
+            || cuda_trainer(&config, &optimizer, &state, (max_tokens, rank)),
             || Ok(Box::new(CpuTrainer::new(config.clone(), optimizer.clone(), state.clone())?)),
-        )
+        )?;
+        Ok(match ranks {
+            Some(ranks) => Box::new(RankedTrainer::new(alone, ranks)),
+            None => alone,
+        })
+    }
+
+    /// How ranks that have met sum their gradients: in host memory through the sockets, or by NCCL between their GPUs.
+    ///
+    /// # Errors
+    /// As [`resolved`](Self::resolved), and when NCCL is missing or fails.
+    pub fn ranks(self, met: SocketRank) -> Result<Arc<dyn AllReduce>, NetError> {
+        match self.resolved()? {
+            Self::Cuda => cuda_ranks(met),
+            _ => Ok(Arc::new(met)),
+        }
     }
 
     /// A small net that goes on from a state.
@@ -142,14 +162,16 @@ impl FromStr for Device {
 }
 
 #[cfg(feature = "cuda")]
-use with_cuda::{cuda_available, cuda_conv_net, cuda_decoder, cuda_trainer};
+use with_cuda::{cuda_available, cuda_conv_net, cuda_decoder, cuda_ranks, cuda_trainer};
 #[cfg(not(feature = "cuda"))]
-use without_cuda::{cuda_available, cuda_conv_net, cuda_decoder, cuda_trainer};
+use without_cuda::{cuda_available, cuda_conv_net, cuda_decoder, cuda_ranks, cuda_trainer};
 
 #[cfg(feature = "cuda")]
 mod with_cuda {
     use super::*;
-    use crate::cuda::{CudaConvNet, CudaDecoder, CudaDecoderOptions, CudaOptions, CudaTrainer, available};
+    use crate::cuda::{
+        CudaConvNet, CudaDecoder, CudaDecoderOptions, CudaOptions, CudaTrainer, NcclRank, available, gpu_of,
+    };
 
     pub(super) fn cuda_available() -> Result<(), NetError> {
         available()
@@ -166,10 +188,14 @@ mod with_cuda {
         config: &TransformerConfig,
         optimizer: &OptimizerSettings,
         state: &TrainState,
-        max_tokens: usize,
+        (max_tokens, rank): (usize, usize),
     ) -> Result<Box<dyn Trainer>, NetError> {
-        let options = CudaOptions::for_tokens(max_tokens);
+        let options = CudaOptions { device: gpu_of(rank)?, ..CudaOptions::for_tokens(max_tokens) };
         Ok(Box::new(CudaTrainer::new(config.clone(), optimizer, state, &options)?))
+    }
+
+    pub(super) fn cuda_ranks(met: SocketRank) -> Result<Arc<dyn AllReduce>, NetError> {
+        Ok(Arc::new(NcclRank::new(met)?))
     }
 
     pub(super) fn cuda_conv_net(
@@ -201,8 +227,12 @@ mod without_cuda {
         _: &TransformerConfig,
         _: &OptimizerSettings,
         _: &TrainState,
-        _: usize,
+        _: (usize, usize),
     ) -> Result<Box<dyn Trainer>, NetError> {
+        absent()
+    }
+
+    pub(super) fn cuda_ranks(_: SocketRank) -> Result<Arc<dyn AllReduce>, NetError> {
         absent()
     }
 

@@ -61,10 +61,11 @@ mod device;
 mod error;
 mod layout;
 mod optimizer;
+mod ranked;
 mod trainer;
 mod wire;
 
-pub use all_reduce::{AllReduce, AllReduceError, ThreadRank};
+pub use all_reduce::{AllReduce, AllReduceError, DeviceBuffer, Hello, SocketRank, ThreadRank};
 pub use batch::{Batch, BatchToken, LossRows, MAX_POSITIONS};
 pub use checkpoint::{
     Checkpoint, CheckpointError, CheckpointInfo, NetworkConfig, SmallCheckpoint, inspect, read_tensors,
@@ -78,6 +79,7 @@ pub use layout::{
     ALIGN, LayerOffsets, Layout, TensorRole, TensorSpec, TransformerOffsets, initial_parameters,
 };
 pub use optimizer::{Algorithm, NEWTON_SCHULZ, NEWTON_SCHULZ_ROUNDS, OptimizerSettings, muon_factor};
+pub use ranked::RankedTrainer;
 pub use trainer::{
     LossReport, StepReport, StepSettings, TagLoss, TrainState, Trainer, UpdateReport, Weights,
 };

@@ -3,10 +3,11 @@
 
 use mavis_net::cpu::CpuTrainer;
 use mavis_net::{
-    Algorithm, AllReduce, Batch, Layout, LossRows, NetError, NormKind, NormPlacement, OptimizerSettings,
-    StepSettings, TensorRole, ThreadRank, TrainState, Trainer, TransformerConfig, Variant, Weights,
-    initial_parameters,
+    Algorithm, Batch, Layout, LossRows, NetError, NormKind, NormPlacement, OptimizerSettings, RankedTrainer,
+    StepReport, StepSettings, TensorRole, ThreadRank, TrainState, Trainer, TransformerConfig, Variant,
+    Weights, initial_parameters,
 };
+use std::sync::Arc;
 
 fn config(qk_norm: bool, tied: bool) -> TransformerConfig {
     TransformerConfig {
@@ -213,45 +214,76 @@ fn branches_do_not_see_each_other() {
     alone.row(0).iter().zip(first.row(2)).for_each(|(a, b)| assert!((a - b).abs() < 1e-5));
 }
 
+/// What a run of some steps leaves: its reports and parameters.
+fn run(mut trainer: Box<dyn Trainer>, (batch, rows): &(Batch, LossRows)) -> (Vec<StepReport>, Vec<f32>) {
+    let settings = StepSettings { learning_rate: 1e-3 };
+    let reports = (0..5).map(|_| trainer.train_step(batch, rows, &settings).unwrap()).collect();
+    (reports, trainer.parameters(Weights::Live).unwrap())
+}
+
 #[test]
-fn two_ranks_on_half_batches_equal_one_on_the_whole() {
+fn ranks_on_their_shares_equal_one_on_the_whole() {
     let config = config(true, false);
-    let sequences = [[1u32, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12, 13, 14, 15], [16, 17, 18, 19, 20]];
-    let part = move |range: std::ops::Range<usize>| {
-        let (mut batch, mut rows) = (Batch::default(), LossRows::default());
-        for (i, sequence) in sequences[range].iter().enumerate() {
-            batch.push_causal(sequence);
-            (0..4).for_each(|t| rows.push_hard((i * 5 + t) as u32, 1.0, 0, sequence[t + 1]));
+    let mut material = (Batch::default(), LossRows::default());
+    for (at, len) in [5_u32, 3, 7, 5, 2].into_iter().enumerate() {
+        let (first, tokens) = (material.0.len() as u32, (0..len).map(|t| 1 + 7 * at as u32 + t));
+        let tokens: Vec<u32> = tokens.collect();
+        material.0.push_causal(&tokens);
+        for t in 0..len - 1 {
+            material.1.push_hard(first + t, 1.0 + at as f32, (t % 3) as u8, tokens[t as usize + 1]);
         }
-        rows.normalizer = Some(16.0);
-        (batch, rows)
-    };
-    let run = move |range: std::ops::Range<usize>, rank: Option<ThreadRank>| {
-        let (batch, rows) = part(range);
-        let mut trainer = trainer(&config, OptimizerSettings::default());
-        for _ in 0..5 {
-            trainer.forward_backward(&batch, &rows).unwrap();
-            if let Some(rank) = &rank {
-                assert_eq!(rank.n_ranks(), 2);
-                trainer.all_reduce(rank).unwrap();
+    }
+    let own = || -> Box<dyn Trainer> { Box::new(trainer(&config, OptimizerSettings::default())) };
+    let (whole, alone) = run(own(), &material);
+    for n_ranks in [2, 3, 8] {
+        let parts: Vec<_> = std::thread::scope(|scope| {
+            let start = |rank: ThreadRank| {
+                let (material, inner) = (&material, own());
+                scope.spawn(move || run(Box::new(RankedTrainer::new(inner, Arc::new(rank))), material))
+            };
+            let threads: Vec<_> = ThreadRank::group(n_ranks).into_iter().map(start).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(parts.iter().all(|part| *part == parts[0]), "ranks stay bit for bit the same");
+        let difference = alone.iter().zip(&parts[0].1).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(difference < 2e-5, "{n_ranks} ranks: {difference}");
+        for (one, many) in whole.iter().zip(&parts[0].0) {
+            assert_eq!(one.step, many.step);
+            assert!((one.loss.loss - many.loss.loss).abs() < 1e-4, "{one:?} {many:?}");
+            assert_eq!(one.loss.tags.len(), many.loss.tags.len());
+            for (one, many) in one.loss.tags.iter().zip(&many.loss.tags) {
+                assert_eq!((one.tag, one.n_rows, one.weight), (many.tag, many.n_rows, many.weight));
+                assert!((one.loss - many.loss).abs() < 1e-4, "{one:?} {many:?}");
             }
-            trainer.update(&StepSettings { learning_rate: 1e-3 }).unwrap();
         }
-        trainer.parameters(Weights::Live).unwrap()
-    };
-    let whole = run(0..4, None);
-    let threads: Vec<_> = ThreadRank::group(2)
-        .into_iter()
-        .enumerate()
-        .map(|(i, rank)| {
-            let run = run.clone();
-            std::thread::spawn(move || run(2 * i..2 * i + 2, Some(rank)))
-        })
-        .collect();
-    let parts: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
-    assert_eq!(parts[0], parts[1], "ranks stay bit for bit the same");
-    let difference = whole.iter().zip(&parts[0]).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-    assert!(difference < 2e-5, "{difference}");
+    }
+}
+
+/// A loss that overflows on one rank ends the step on all of them, for that reason.
+#[test]
+fn what_is_not_finite_on_one_rank_is_so_on_all() {
+    let config = config(false, false);
+    let mut bad = parameters(&config);
+    // The embedding of token 5, which only the second sequence has.
+    bad[5 * 32] = f32::NAN;
+    let (mut batch, mut rows) = (Batch::default(), LossRows::default());
+    batch.push_causal(&[1, 2, 3]);
+    batch.push_causal(&[4, 5, 6]);
+    rows.push_hard(0, 1.0, 0, 2);
+    rows.push_hard(4, 1.0, 0, 6);
+    std::thread::scope(|scope| {
+        for rank in ThreadRank::group(2) {
+            let state = TrainState::new(bad.clone());
+            let inner = CpuTrainer::new(config.clone(), OptimizerSettings::default(), state).unwrap();
+            let mut trainer = RankedTrainer::new(Box::new(inner), Arc::new(rank));
+            let (batch, rows) = (&batch, &rows);
+            scope.spawn(move || {
+                let settings = StepSettings { learning_rate: 1e-3 };
+                let error = trainer.train_step(batch, rows, &settings).unwrap_err();
+                assert!(matches!(error, NetError::NotFinite { step: 0, what: "the loss" }), "{error}");
+            });
+        }
+    });
 }
 
 #[test]

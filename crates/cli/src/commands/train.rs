@@ -3,9 +3,10 @@
 mod held_out;
 mod plot;
 mod predictor;
+mod ranks;
 mod run;
 
-use super::{note, wrote};
+use super::note;
 use crate::{
     annotated,
     input::{BadInput, OrBadInput, one_line},
@@ -19,7 +20,7 @@ use mavis_model::{
     mixture::{Mixture, MixtureSettings},
     train::{Event, Material, TrainSettings, train},
 };
-use run::RunArgs;
+use run::{Common, RunArgs};
 use std::{path::Path, sync::Arc};
 
 /// Trains a network.
@@ -38,6 +39,7 @@ enum What {
 
 /// Trains the MAV model; run it again with the same folder to go on.
 ///
+/// With --ranks several processes share every batch, one for each GPU of this machine.
 /// Example: mavis train mav --config recipes/yardstick.toml --out runs/first --max-minutes 20
 #[derive(Args)]
 struct TrainMav {
@@ -62,7 +64,7 @@ impl TrainMav {
         let network = settings.network().or_bad_input()?;
         settings.run.device.resolved().or_bad_input()?;
         let material = material(&settings)?;
-        note(&format!(
+        self.run.note(&format!(
             "{} positions, {} examples a step, {} of them traces",
             material.mixture.n_positions(),
             material.mixture.examples_per_batch(),
@@ -70,11 +72,13 @@ impl TrainMav {
         ));
         let card = MavModel::card(settings.full_input);
         let weights = |path: &_| MavModel::load(path).map(|model| (model.config, model.parameters));
-        let (mut keeper, state) = self.run.begin(&settings, card, &network, weights)?;
+        let (device, n_samples) = (settings.run.device, material.mixture.n_positions());
+        let common = Common { settings: &settings, device, network: &network, n_samples };
+        let mut begun = self.run.begin(&common, card, weights)?;
         let (optimizer, tokens) = (settings.run.optimizer.clone(), settings.batch.tokens);
-        let mut trainer = settings.run.device.trainer(network, optimizer, state, tokens)?;
-        train(&mut *trainer, &material, &settings, &mut keeper)?;
-        wrote(&self.run.out);
+        let mut trainer = device.trainer(network, optimizer, begun.state, tokens, begun.ranks)?;
+        train(&mut *trainer, &material, &settings, &mut *begun.keeper)?;
+        self.run.wrote();
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Event, Keeper};
 use crate::ModelError;
-use mavis_net::{Checkpoint, SmallCheckpoint, TrainState, Trainer, TransformerConfig, Weights};
+use mavis_net::{AllReduce, Checkpoint, SmallCheckpoint, TrainState, Trainer, TransformerConfig, Weights};
 use serde::Serialize;
 use std::{
     collections::BTreeMap,
@@ -24,6 +24,8 @@ pub struct RunFolder {
     stop: Arc<AtomicBool>,
     /// Sees each event after it is kept.
     watch: Box<dyn FnMut(&Event)>,
+    /// The ranks that share the run, this one first.
+    ranks: Option<Arc<dyn AllReduce>>,
 }
 
 /// What the files of a model say beside shape and weights.
@@ -62,7 +64,13 @@ impl RunFolder {
         std::fs::create_dir_all(folder).map_err(file_error(folder))?;
         let path = folder.join("metrics.jsonl");
         let metrics = open_log(&path).map_err(file_error(&path))?;
-        Ok(Self { folder: folder.to_owned(), card, metrics, stop, watch })
+        Ok(Self { folder: folder.to_owned(), card, metrics, stop, watch, ranks: None })
+    }
+
+    /// The same for a run that other ranks share.
+    #[must_use]
+    pub fn with_ranks(self, ranks: Arc<dyn AllReduce>) -> Self {
+        Self { ranks: Some(ranks), ..self }
     }
 
     /// Writes the settings beside what is there; only once [`RunFolder::resume`] has found nothing against it, so that the
@@ -145,5 +153,9 @@ impl Keeper for RunFolder {
 
     fn should_stop(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    fn ranks(&self) -> Option<&dyn AllReduce> {
+        self.ranks.as_deref()
     }
 }

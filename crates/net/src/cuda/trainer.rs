@@ -13,7 +13,7 @@ use super::network::{DeviceWeights, Extent, FULL, HALF, MAX_POSITIONS, Network};
 use super::op::{Op, Operands};
 use super::optimizer::{HYPER, Optimizer, Outcome};
 use super::pack::{Fields, Job, PackedSizes};
-use crate::all_reduce::AllReduce;
+use crate::all_reduce::{AllReduce, DeviceBuffer};
 use crate::batch::{Batch, LossRows};
 use crate::config::TransformerConfig;
 use crate::cpu::loss::report;
@@ -325,11 +325,21 @@ impl Trainer for CudaTrainer {
     }
 
     fn all_reduce(&mut self, ranks: &dyn AllReduce) -> Result<(), NetError> {
+        self.net.device.bind()?;
+        self.drain()?;
+        let flat = &self.gradients.flat;
+        if self.cleared {
+            // A rank without rows adds zeros.
+            self.net.device.run(&Op::Clear { address: flat.address, bytes: flat.bytes })?;
+            self.cleared = false;
+        }
+        let (address, stream) = (flat.address, self.net.device.stream.cu_stream() as u64);
+        if ranks.sum_on_device(DeviceBuffer { address, len: self.net.layout.len(), stream })? {
+            return Ok(());
+        }
         let mut gradient = self.gradient()?;
         ranks.sum(&mut gradient)?;
-        self.net.device.write(self.gradients.flat.address, &gradient)?;
-        self.cleared = false;
-        Ok(())
+        self.net.device.write(address, &gradient)
     }
 
     fn update(&mut self, settings: &StepSettings) -> Result<UpdateReport, NetError> {

@@ -1,6 +1,10 @@
 //! `mavis train predictor`: the searchless predictors of paper 002.
 
-use super::{held_out::HeldOut, note, run::RunArgs, wrote};
+use super::{
+    held_out::HeldOut,
+    note,
+    run::{Common, RunArgs},
+};
 use crate::{
     annotated,
     input::{BadInput, OrBadInput},
@@ -38,19 +42,21 @@ impl TrainPredictor {
         let (spec, network) = (settings.spec().or_bad_input()?, settings.network().or_bad_input()?);
         settings.run.device.resolved().or_bad_input()?;
         let lesson = lesson(&settings)?;
-        note(&format!(
+        self.run.note(&format!(
             "{} samples for target {}, {} a step",
             lesson.batches.n_samples(),
             settings.target,
             lesson.batches.samples_per_batch()
         ));
         let weights = |path: &_| PredictorModel::load(path).map(|model| (model.config, model.parameters));
-        let (mut keeper, state) = self.run.begin(&settings, spec.card(), &network, weights)?;
+        let (device, n_samples) = (settings.run.device, lesson.batches.n_samples());
+        let common = Common { settings: &settings, device, network: &network, n_samples };
+        let mut begun = self.run.begin(&common, spec.card(), weights)?;
         let optimizer = settings.run.optimizer.clone();
         let most_tokens = lesson.batches.samples_per_batch() * settings.target.context();
-        let mut trainer = settings.run.device.trainer(network, optimizer, state, most_tokens)?;
-        learn(&mut *trainer, &lesson, &settings.run, &mut keeper)?;
-        wrote(&self.run.out);
+        let mut trainer = device.trainer(network, optimizer, begun.state, most_tokens, begun.ranks)?;
+        learn(&mut *trainer, &lesson, &settings.run, &mut *begun.keeper)?;
+        self.run.wrote();
         Ok(())
     }
 }

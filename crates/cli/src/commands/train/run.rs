@@ -1,6 +1,11 @@
 //! What every training run is given: settings, a folder, and where to begin.
 
-use super::{note, show};
+use super::{
+    note,
+    ranks::{Ranks, Started},
+    show,
+};
+use crate::commands::wrote;
 use crate::{
     input::{BadInput, OrBadInput},
     stop,
@@ -10,11 +15,15 @@ use clap::Args;
 use mavis_league::wire::toml_fault;
 use mavis_model::{
     ModelError,
-    train::{Budget, Card, RunFolder, refuse_other},
+    train::{Budget, Card, Follower, Keeper, RunFolder, refuse_other, share_state},
 };
-use mavis_net::{TrainState, TransformerConfig, initial_parameters};
+use mavis_net::{AllReduce, Device, TrainState, TransformerConfig, initial_parameters};
+use mavis_stable::seed::hash_bytes;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 /// Reads a file of settings and lays the overrides over it; `read` refuses what it does not know.
 pub(super) fn read_settings<T>(
@@ -41,7 +50,7 @@ pub(super) struct RunArgs {
     config: PathBuf,
     /// Folder of the run: settings, metrics, checkpoints
     #[arg(long)]
-    pub(super) out: PathBuf,
+    out: PathBuf,
     /// Overrides a setting, e.g. --set schedule.peak=1e-3
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
@@ -51,6 +60,41 @@ pub(super) struct RunArgs {
     /// Starts from the weights of this model instead of random ones
     #[arg(long)]
     from: Option<PathBuf>,
+    #[command(flatten)]
+    ranks: Ranks,
+}
+
+/// What a run begins with.
+pub(super) struct Beginning {
+    /// Keeps log and checkpoints, or leaves them to another rank.
+    pub(super) keeper: Box<dyn Keeper>,
+    /// Where to go on.
+    pub(super) state: TrainState,
+    /// The ranks that share the run.
+    pub(super) ranks: Option<Arc<dyn AllReduce>>,
+    /// Processes of other ranks, the last to be dropped.
+    _started: Option<Started>,
+}
+
+/// What must be the same on all ranks of a run.
+pub(super) struct Common<'a, S> {
+    /// The settings.
+    pub(super) settings: &'a S,
+    /// Where to compute.
+    pub(super) device: Device,
+    /// The network.
+    pub(super) network: &'a TransformerConfig,
+    /// Positions or samples to learn from.
+    pub(super) n_samples: usize,
+}
+
+impl<S: Serialize> Common<'_, S> {
+    fn fingerprint(&self) -> anyhow::Result<u64> {
+        let version = env!("CARGO_PKG_VERSION");
+        let settings = toml::to_string(self.settings)?;
+        let text = format!("{version} {} {} {settings}", self.device.resolved()?, self.n_samples);
+        Ok(hash_bytes(0, text.as_bytes()))
+    }
 }
 
 impl RunArgs {
@@ -59,7 +103,22 @@ impl RunArgs {
         &self,
         read: impl FnOnce(toml::Table) -> Result<T, toml::de::Error>,
     ) -> anyhow::Result<T> {
+        self.ranks.check()?;
         read_settings(&self.config, &self.overrides, read)
+    }
+
+    /// A line for people, from the process that keeps the folder.
+    pub(super) fn note(&self, text: &str) {
+        if self.ranks.leads() {
+            note(text);
+        }
+    }
+
+    /// Says where the run is.
+    pub(super) fn wrote(&self) {
+        if self.ranks.leads() {
+            wrote(&self.out);
+        }
     }
 
     /// How long the run lasts.
@@ -67,29 +126,60 @@ impl RunArgs {
         self.max_minutes.map_or(of_settings, Budget::Minutes)
     }
 
-    /// The folder, and the state to go on from: its checkpoint, the weights of a model, or new ones.
+    /// The folder, the state to go on from (its checkpoint, the weights of a model, or new ones) and the other ranks.
     pub(super) fn begin<S: Serialize>(
         &self,
-        settings: &S,
+        common: &Common<'_, S>,
         card: Card,
+        weights: impl FnOnce(&Path) -> Result<(TransformerConfig, Vec<f32>), ModelError>,
+    ) -> anyhow::Result<Beginning> {
+        let company = self.ranks.meet(common.fingerprint()?)?;
+        let folder = self.ranks.leads().then(|| {
+            let stop = stop::flag("this step and its checkpoint");
+            RunFolder::open(&self.out, card, stop, Box::new(show))
+        });
+        let folder = folder.transpose()?;
+        let mut state = match &folder {
+            Some(folder) => self.first_state(folder, common.network, weights)?,
+            // That of rank 0 takes its place.
+            None => TrainState::default(),
+        };
+        if let Some(folder) = &folder {
+            folder.keep_settings(common.settings)?;
+        }
+        let (mut ranks, mut started) = (None, None);
+        if let Some(company) = company {
+            state = share_state(&company.met, state)?;
+            ranks = Some(common.device.ranks(company.met)?);
+            started = Some(company.started);
+        }
+        let keeper: Box<dyn Keeper> = match (folder, &ranks) {
+            (Some(folder), Some(ranks)) => Box::new(folder.with_ranks(ranks.clone())),
+            (Some(folder), None) => Box::new(folder),
+            (None, Some(ranks)) => Box::new(Follower::new(ranks.clone(), stop::flag("this step"))),
+            (None, None) => return Err(BadInput::new("--rank needs --ranks of 2 or more").into()),
+        };
+        Ok(Beginning { keeper, state, ranks, _started: started })
+    }
+
+    /// The state that a run begins with.
+    fn first_state(
+        &self,
+        folder: &RunFolder,
         network: &TransformerConfig,
         weights: impl FnOnce(&Path) -> Result<(TransformerConfig, Vec<f32>), ModelError>,
-    ) -> anyhow::Result<(RunFolder, TrainState)> {
-        let folder =
-            RunFolder::open(&self.out, card, stop::flag("this step and its checkpoint"), Box::new(show))?;
-        let state = match (folder.resume(network)?, &self.from) {
+    ) -> anyhow::Result<TrainState> {
+        match (folder.resume(network)?, &self.from) {
             (Some(state), _) => {
                 note(&format!("going on from step {}", state.step));
-                state
+                Ok(state)
             }
             (None, Some(path)) => {
                 let (found, parameters) = weights(path).or_bad_input()?;
                 refuse_other(path, found, network).or_bad_input()?;
-                TrainState::new(parameters)
+                Ok(TrainState::new(parameters))
             }
-            (None, None) => TrainState::new(initial_parameters(network)?),
-        };
-        folder.keep_settings(settings)?;
-        Ok((folder, state))
+            (None, None) => Ok(TrainState::new(initial_parameters(network)?)),
+        }
     }
 }
