@@ -16,6 +16,7 @@ mod mcp;
 mod model;
 mod mpc;
 mod perft;
+mod plan;
 mod play;
 mod players;
 mod probs;
@@ -54,6 +55,7 @@ pub(crate) enum Command {
     Probs(probs::Probs),
     Model(model::Model),
     Bench(bench::Bench),
+    Plan(plan::PlanCommand),
     Uci(uci::Uci),
     Gtp(gtp::Gtp),
     Analyze(analyze::Analyze),
@@ -95,6 +97,7 @@ impl Command {
             Self::Probs(command) => command.run(),
             Self::Model(command) => command.run(),
             Self::Bench(command) => command.run(),
+            Self::Plan(command) => command.run(),
             Self::Uci(command) => command.run(),
             Self::Gtp(command) => command.run(),
             Self::Analyze(command) => command.run(),

@@ -9,6 +9,8 @@ mod peer;
 mod queue;
 mod usage;
 
+pub(super) use usage::waited_seconds;
+
 use super::{answer, answer_json, model::read_model};
 use crate::input::OrBadInput;
 use clap::{Args, Subcommand};
@@ -282,7 +284,7 @@ fn middle_game(rules: Rules) -> Position {
 }
 
 /// Positions of random games that are not over.
-fn random_positions(rules: Rules, n: usize, seed: u64) -> Vec<Position> {
+pub(super) fn random_positions(rules: Rules, n: usize, seed: u64) -> Vec<Position> {
     // A multiplicative generator is random enough to pick moves, and the same everywhere.
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut random = move || {
@@ -307,7 +309,7 @@ fn random_positions(rules: Rules, n: usize, seed: u64) -> Vec<Position> {
 }
 
 /// The processor's name, where the system tells.
-fn machine() -> String {
+pub(super) fn machine() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())

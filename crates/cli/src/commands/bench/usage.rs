@@ -98,7 +98,7 @@ pub(super) fn own_seconds() -> f64 {
 }
 
 /// Processor seconds of all children that have ended; 0 where the system does not tell.
-pub(super) fn waited_seconds() -> f64 {
+pub(in crate::commands) fn waited_seconds() -> f64 {
     let fields = stat_seconds(std::process::id());
     fields.map_or(0.0, |[_, _, user, system]| user + system)
 }
