@@ -1,4 +1,5 @@
 //! Annotated positions as the commands name them: tables, and pairs of files.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::input::{BadInput, OrBadInput, one_line};
 use mavis_data::{AnnotatedPosition, AnnotationTable, Annotations, FenValues};

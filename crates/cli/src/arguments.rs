@@ -1,4 +1,5 @@
 //! The command line, and what is wrong with it in one line.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::{commands, input::one_line};
 use clap::{Parser, error::ErrorKind};

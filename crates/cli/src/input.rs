@@ -1,4 +1,5 @@
 //! Arguments shared by the commands, and the error that means "your input".
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use clap::Args;
 use mavis_game::{Position, Rules};
@@ -30,8 +31,15 @@ pub(crate) fn one_line(error: &anyhow::Error) -> String {
             so_far if so_far.ends_with(&cause) => line,
             _ => format!("{line}: {cause}"),
         });
-    line.replace(char::is_control, " ")
+    let line = line.replace(char::is_control, " ");
+    match line.char_indices().nth(LONGEST_LINE) {
+        Some((end, _)) => line.get(..end).unwrap_or(&line).to_owned() + " ...",
+        None => line,
+    }
 }
+
+/// Letters of an error that are printed: some quote what they were given, however long that is.
+const LONGEST_LINE: usize = 2_000;
 
 /// Marks the error of a result as the user's.
 pub(crate) trait OrBadInput<T> {
@@ -42,6 +50,21 @@ impl<T, E: fmt::Display> OrBadInput<T> for Result<T, E> {
     fn or_bad_input(self) -> Result<T, BadInput> {
         self.map_err(BadInput::new)
     }
+}
+
+/// Threads, games or engines at once. More is a mistake of typing, and would fill the memory.
+pub(crate) fn at_once(text: &str) -> Result<usize, String> {
+    count::<1024>(text)
+}
+
+/// Positions that are held in memory.
+pub(crate) fn in_memory(text: &str) -> Result<usize, String> {
+    count::<1_000_000>(text)
+}
+
+fn count<const MOST: usize>(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
+    number.ok_or_else(|| format!("expected a whole number from 1 to {MOST}"))
 }
 
 /// The time a flag gives in seconds.

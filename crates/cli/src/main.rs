@@ -3,6 +3,8 @@
 //! Only this crate reads arguments, settings and the environment. Parsing does nothing else; each command then checks
 //! its input and acts. Bad input ends with one line on stderr and exit code 2, any other failure with code 1.
 
+#![cfg_attr(not(test), deny(clippy::panic, clippy::unwrap_used, clippy::expect_used))]
+
 mod annotated;
 mod arguments;
 mod commands;

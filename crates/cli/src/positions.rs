@@ -1,4 +1,5 @@
 //! Positions as the commands name them: tables of positions or annotations, pairs of files, puzzles.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::annotated::{rules_of_pair, stem};
 use crate::input::BadInput;

@@ -1,4 +1,5 @@
 //! Every player the binary knows.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use mavis_bundled::Surroundings;
 use mavis_play::{Human, Kind, Registry};

@@ -1,4 +1,5 @@
 //! The search's tunables as flags, from the one table of settings.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::input::{BadInput, OrBadInput};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};

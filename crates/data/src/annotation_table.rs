@@ -1,4 +1,8 @@
 //! Annotations of a table in memory, for training.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::identity::PositionReader;
 use crate::table::{TableError, TableReader};
@@ -116,13 +120,17 @@ impl Annotations for AnnotationTable {
     fn get(&self, idx: usize) -> Result<AnnotatedPosition, RecordError> {
         let fail = |reason: String| RecordError { idx, reason };
         let record = self.records.get(idx).ok_or_else(|| fail("no such record".to_owned()))?;
-        let (text_start, values_start) = match idx.checked_sub(1).map(|before| self.records[before]) {
+        let (text_start, values_start) = match idx.checked_sub(1).and_then(|before| self.records.get(before))
+        {
             Some(before) => (before.text_end as usize, before.values_end as usize),
             None => (0, 0),
         };
-        let text = &self.texts[text_start..record.text_end as usize];
-        let values = &self.values[values_start..record.values_end as usize];
-        let rules = self.rules[usize::from(record.rules)];
+        let text = self.texts.get(text_start..record.text_end as usize);
+        let values = self.values.get(values_start..record.values_end as usize);
+        let rules = self.rules.get(usize::from(record.rules));
+        let (Some(text), Some(values), Some(&rules)) = (text, values, rules) else {
+            return Err(fail("no such record".to_owned()));
+        };
         let position = Position::parse(rules, text).map_err(|error| fail(error.to_string()))?;
         let legal = position.legal_moves();
         if legal.len() != values.len() {
@@ -172,7 +180,7 @@ fn decode(reader: &mut PositionReader, row: &AnnotationRow) -> Result<Decoded, S
         let value = annotated
             .binary_search_by_key(&text.as_str(), |(text, _)| text)
             .ok()
-            .and_then(|place| annotated[place].1)
+            .and_then(|place| annotated.get(place)?.1)
             .filter(|value| (0.0..=1.0).contains(value))
             .ok_or_else(|| format!("no value for {text} in {}", row.place.position))?;
         values.push((value * SCALE).round() as u16);

@@ -4,6 +4,10 @@
 //! the end of the last record and so tell where that index starts. In a `.bagz` every record is compressed with zstd. A record is
 //! Beam's tuple code: strings after a varint of their length, except a string in last place, which has none; numbers as 8-byte
 //! big-endian doubles.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -119,8 +123,8 @@ fn text(bytes: &[u8]) -> Option<(String, &[u8])> {
         }
     }
     let rest = bytes.get(at..)?;
-    let text = String::from_utf8(rest.get(..len)?.to_vec()).ok()?;
-    Some((text, &rest[len..]))
+    let (text, rest) = rest.split_at_checked(len)?;
+    Some((String::from_utf8(text.to_vec()).ok()?, rest))
 }
 
 /// Records of a bag in order, read as two streams: the records and their index.
@@ -178,7 +182,7 @@ impl BagReader {
         }
         self.at = end;
         self.next += 1;
-        Ok(if self.compressed { zstd::decode_all(&bytes[..])? } else { bytes })
+        Ok(if self.compressed { zstd::decode_all(bytes.as_slice())? } else { bytes })
     }
 }
 
@@ -233,7 +237,7 @@ impl BagWriter {
         self.scratch.clear();
         record.encode(&mut self.scratch);
         if self.compressed {
-            self.scratch = zstd::encode_all(&self.scratch[..], 0)?;
+            self.scratch = zstd::encode_all(self.scratch.as_slice(), 0)?;
         }
         self.file.write_all(&self.scratch)?;
         let end = self.ends.last().unwrap_or(&0) + self.scratch.len() as u64;

@@ -1,4 +1,8 @@
 //! Chess annotations as pairs of files: FENs as text lines, values as bytes.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::{AnnotatedPosition, Annotations, RecordError};
 use mavis_game::{Game, Move, Position, Rules};
@@ -42,6 +46,9 @@ pub enum FenValuesError {
     /// Not text.
     #[error("the positions are not UTF-8 text")]
     Text,
+    /// More than 32 bits can count.
+    #[error("a file of 4 GiB or more; split it")]
+    Size,
 }
 
 impl FenValues {
@@ -71,9 +78,9 @@ impl FenValues {
         let mut at = 0;
         for line in fens.split_inclusive('\n') {
             if !line.trim_end().is_empty() {
-                lines.push(at);
+                lines.push(place(at)?);
             }
-            at += line.len() as u32;
+            at += line.len();
         }
         let mut records = Vec::with_capacity(lines.len());
         let mut at = 0;
@@ -81,7 +88,7 @@ impl FenValues {
             if at + 2 + usize::from(n_moves) > values.len() {
                 break;
             }
-            records.push(at as u32);
+            records.push(place(at)?);
             at += 2 + usize::from(n_moves);
         }
         if records.len() != lines.len() || at != values.len() {
@@ -98,15 +105,24 @@ impl FenValues {
     pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
         let kept: Vec<usize> =
             (0..self.lines.len()).filter(|&idx| self.fen(idx).is_some_and(&mut keep)).collect();
-        self.lines = kept.iter().map(|&idx| self.lines[idx]).collect();
-        self.records = kept.iter().map(|&idx| self.records[idx]).collect();
+        self.lines = kept.iter().filter_map(|&idx| self.lines.get(idx).copied()).collect();
+        self.records = kept.iter().filter_map(|&idx| self.records.get(idx).copied()).collect();
     }
 
     /// The FEN of a record.
     #[must_use]
     pub fn fen(&self, idx: usize) -> Option<&str> {
         let start = *self.lines.get(idx)? as usize;
-        self.fens[start..].lines().next()
+        self.fens.get(start..)?.lines().next()
+    }
+
+    /// The bytes of a record and of all after it: the number of moves, the index of the best one, the values.
+    fn record(&self, idx: usize) -> Result<(usize, usize, &[u8]), RecordError> {
+        let start = self.records.get(idx).map(|&start| start as usize);
+        match start.and_then(|start| self.values.get(start..)) {
+            Some([n_moves, best, values @ ..]) => Ok((usize::from(*n_moves), usize::from(*best), values)),
+            _ => Err(RecordError { idx, reason: "no such record".to_owned() }),
+        }
     }
 }
 
@@ -124,23 +140,23 @@ impl Annotations for FenValues {
             return Ok(AnnotatedPosition { position, moves: Vec::new(), best: None });
         }
         let mut moves: Vec<Move> = position.legal_moves().into_iter().collect();
-        let record = &self.values[self.records[idx] as usize..];
-        let (n_moves, best) = (usize::from(record[0]), usize::from(record[1]));
-        if n_moves != moves.len() || best >= n_moves {
-            return Err(fail(format!("{} legal moves, {n_moves} values, best {best}", moves.len())));
-        }
+        let (n_moves, best, values) = self.record(idx)?;
         moves.sort_by_cached_key(|mv| uci_order(&position, *mv));
-        let best = moves[best];
-        let moves =
-            moves.into_iter().zip(&record[2..]).map(|(mv, value)| (mv, win_probability(*value))).collect();
-        Ok(AnnotatedPosition { position, moves, best: Some(best) })
+        let Some(&chosen) = moves.get(best).filter(|_| n_moves == moves.len()) else {
+            return Err(fail(format!("{} legal moves, {n_moves} values, best {best}", moves.len())));
+        };
+        let moves = moves.into_iter().zip(values).map(|(mv, value)| (mv, win_probability(*value))).collect();
+        Ok(AnnotatedPosition { position, moves, best: Some(chosen) })
     }
 
     fn n_moves(&self, idx: usize) -> Result<usize, RecordError> {
-        let start =
-            self.records.get(idx).ok_or_else(|| RecordError { idx, reason: "no such record".to_owned() })?;
-        Ok(usize::from(self.values[*start as usize]))
+        self.record(idx).map(|(n_moves, _, _)| n_moves)
     }
+}
+
+/// Where a line or a record starts, in the 32 bits that are kept for it.
+fn place(at: usize) -> Result<u32, FenValuesError> {
+    u32::try_from(at).map_err(|_| FenValuesError::Size)
 }
 
 /// A key that orders moves as their UCI text does, without allocating: the text packed into an integer.

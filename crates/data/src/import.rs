@@ -2,6 +2,10 @@
 //!
 //! Every source is read as a stream, compressed or not, and memory does not grow with its length. What cannot be used (an illegal move, a
 //! variant we do not play, a broken line) is counted and its first examples are kept; it never stops an import.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 mod bags;
 mod game_files;
@@ -102,7 +106,7 @@ impl Format {
 fn is_togyz(head: &str) -> bool {
     let moves = head.lines().find(|line| !line.starts_with('[') && !line.trim().is_empty());
     let first = moves.and_then(|line| line.split_whitespace().nth(1)).unwrap_or("").as_bytes();
-    first.len() >= 2 && first[..2].iter().all(u8::is_ascii_digit)
+    first.get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))
 }
 
 /// Whether the values lie beside the FENs.

@@ -4,6 +4,10 @@
 //! written under another name, brought to the disk and renamed; only then the manifest names it, which is replaced in the same way. So a
 //! stop at any moment, kill -9 included, loses at most the shard in work, and a second run with the same settings does what
 //! is left. Annotation keeps the shard in work too, in pieces that the next run goes on from.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 mod journal;
 mod manifest;

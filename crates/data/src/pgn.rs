@@ -2,6 +2,10 @@
 //!
 //! Chess moves are SAN; other games use their own move text, name themselves in the tag `Variant` (`connect4`,
 //! `hex:size=7,swap`) and write their position text in `FEN`, as leagues do.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 mod reader;
 
@@ -166,7 +170,10 @@ fn wrap(body: &str, text: &mut String) {
     // A command such as `[%eval 0.31]` stays on one line.
     let mut words: Vec<String> = Vec::new();
     for word in body.split([' ', '\n', '\r', '\t']).filter(|word| !word.is_empty()) {
-        match words.last_mut().filter(|last| last.rfind("[%").is_some_and(|at| !last[at..].contains(']'))) {
+        match words
+            .last_mut()
+            .filter(|last| last.rsplit_once("[%").is_some_and(|(_, open)| !open.contains(']')))
+        {
             Some(open) => *open = format!("{open} {word}"),
             None => words.push(word.to_owned()),
         }

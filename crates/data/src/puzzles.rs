@@ -1,4 +1,8 @@
 //! Puzzles in the CSV form of Lichess.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::import::Source;
 use mavis_game::{Game, Move, Position, Rules};

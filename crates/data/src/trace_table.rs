@@ -1,4 +1,8 @@
 //! Traces of a table in memory, for training.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::RecordError;
 use crate::table::{TableError, TableReader, metadata_value, table_files};
@@ -100,8 +104,9 @@ impl TraceTable {
     #[must_use]
     pub fn get(&self, idx: usize) -> Option<StoredTrace<'_>> {
         let record = self.records.get(idx)?;
-        let start = idx.checked_sub(1).map_or(0, |before| self.records[before].end) as usize;
-        let tokens = &self.tokens[start..record.end as usize];
+        let before = idx.checked_sub(1).and_then(|before| self.records.get(before));
+        let start = before.map_or(0, |before| before.end as usize);
+        let tokens = self.tokens.get(start..record.end as usize)?;
         Some(StoredTrace { tokens, loss_start: record.loss_start as usize })
     }
 

@@ -7,6 +7,10 @@
 //!
 //! Version 2 comes when a column changes its meaning or goes away; a new optional column keeps the version, and readers skip
 //! columns they do not know.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 mod annotation;
 mod game;

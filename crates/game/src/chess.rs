@@ -1,4 +1,8 @@
 //! Chess and Chess960, on the rules of `shakmaty`.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 mod code;
 mod history;

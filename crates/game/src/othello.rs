@@ -1,5 +1,13 @@
 //! Othello, as two bitboards.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
+#[allow(
+    clippy::indexing_slicing,
+    reason = "squares are masked to 0..64, and tables are built at compile time"
+)]
 mod bits;
 
 use crate::key::fold;

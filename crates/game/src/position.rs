@@ -1,4 +1,8 @@
 //! The sum of all games.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::{
     CastlingMode, Chess, Connect4, EndReason, FromRules, Game, GameVisitor, Hex, IllegalMove, Move,
@@ -38,6 +42,7 @@ macro_rules! for_game {
 impl Position {
     /// The start position. Chess960 starts from the classical array (number 518) unless a FEN says otherwise.
     #[must_use]
+    #[allow(clippy::expect_used, reason = "there are 960 arrays, and no input enters")]
     pub fn start(rules: Rules) -> Self {
         match rules {
             Rules::Chess => Self::Chess(Chess::default()),

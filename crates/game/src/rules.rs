@@ -1,4 +1,8 @@
 //! Names of games with their parameters.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::types::OneLine;
 use std::{fmt, str::FromStr};

@@ -1,4 +1,8 @@
 //! The small types every game shares.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use arrayvec::ArrayVec;
 use std::fmt;
@@ -28,6 +32,26 @@ impl Side {
         match self {
             Self::First => Self::Second,
             Self::Second => Self::First,
+        }
+    }
+
+    /// This player's part of what both have, the first player's first.
+    #[must_use]
+    pub fn of<T>(self, pair: &[T; 2]) -> &T {
+        let [first, second] = pair;
+        match self {
+            Self::First => first,
+            Self::Second => second,
+        }
+    }
+
+    /// The same, to change it.
+    #[must_use]
+    pub fn of_mut<T>(self, pair: &mut [T; 2]) -> &mut T {
+        let [first, second] = pair;
+        match self {
+            Self::First => first,
+            Self::Second => second,
         }
     }
 

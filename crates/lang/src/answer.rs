@@ -1,4 +1,8 @@
 //! What a model says, with a meaning.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::{
     command::{Commands, Given},
@@ -75,6 +79,7 @@ impl Answer {
 
     /// The answer as text.
     #[must_use]
+    #[allow(clippy::expect_used, reason = "we wrote the tokens ourselves")]
     pub fn text(&self, commands: &Commands) -> String {
         vocabulary().decode(&self.tokens(commands)).expect("an answer is made of tokens")
     }

@@ -1,4 +1,8 @@
 //! Answers against the rules.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 mod legality;
 

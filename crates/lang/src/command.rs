@@ -1,4 +1,8 @@
 //! The commands of a header: what is given, what is asked.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::{
     state,

@@ -1,4 +1,8 @@
 //! Every move of every game is one token; these tables lead both ways without a position.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::vocab::{self, CELLS, CHESS_MOVES, COUNTS, Token};
 use mavis_game::{Hex, Move, Othello, Rules};
@@ -77,7 +81,9 @@ static CHESS: LazyLock<ChessMoves> = LazyLock::new(|| {
             Some(_) => 4,
         };
         let code = u16::from(from) | u16::from(to) << 6 | promotion << 12;
-        chess.tokens[usize::from(code)] = token;
+        if let Some(place) = chess.tokens.get_mut(usize::from(code)) {
+            *place = token;
+        }
         chess.moves.push(Move(code));
     }
     chess

@@ -2,6 +2,10 @@
 //!
 //! A decoder needs to know when to stop, which token of a list is a value, and what the header already decides. The strict parser
 //! reads the finished answer; this only follows it, and stops where the parser is sure to refuse.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::{
     command::{Commands, Form, Forms, Given, Top},
@@ -188,7 +192,9 @@ impl AnswerProgress {
             Line::Position(Form::State) if self.column > state::state_len(self.commands.rules) => {
                 vec![LINE_END]
             }
-            Line::List if self.column < self.list_opening.len() => self.list_opening[self.column..].to_vec(),
+            Line::List if self.column < self.list_opening.len() => {
+                self.list_opening.iter().skip(self.column).copied().collect()
+            }
             Line::List if full && self.awaits_value().is_none() => vec![LINE_END],
             Line::Best if self.column == 0 => vec![vocab::BEST_ACTION],
             Line::Best if self.column == 2 => vec![LINE_END],
@@ -207,7 +213,7 @@ impl AnswerProgress {
 
     fn list_token(&mut self, token: Token) -> bool {
         let Some(column) = self.column.checked_sub(self.list_opening.len()) else {
-            return self.list_opening[self.column] == token;
+            return self.list_opening.get(self.column) == Some(&token);
         };
         if self.over {
             return if column == 1 { outcome_of(token).is_some() } else { token == LINE_END };

@@ -1,4 +1,8 @@
 //! A question to a model: commands and the position they are about.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::{
     command::{Commands, Form, Forms, Given},
@@ -101,6 +105,7 @@ impl Request {
 
     /// The prompt as text.
     #[must_use]
+    #[allow(clippy::expect_used, reason = "we wrote the tokens ourselves")]
     pub fn prompt_text(&self) -> String {
         vocabulary().decode(&self.prompt()).expect("a prompt is made of tokens")
     }
@@ -152,7 +157,7 @@ pub(crate) fn write_prompt(commands: &Commands, input: Input<'_>, tokens: &mut V
     match (commands.given, input) {
         (Given::Current(forms), Input::At(position)) => write_forms(position, forms, tokens),
         (Given::Previous { forms, .. }, Input::After(previous, action)) => {
-            for form in forms.map_or(&[][..], Forms::as_slice) {
+            for form in forms.map_or(Default::default(), Forms::as_slice) {
                 tokens.push(match form {
                     Form::State => vocab::OPEN_PREV_STATE,
                     Form::Fen => vocab::OPEN_PREV_FEN,

@@ -1,4 +1,8 @@
 //! `%state`: one token a square or field, fixed width; `%FEN` for chess.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 mod board;
 mod chess;
@@ -93,6 +97,7 @@ pub fn has_fen(rules: Rules) -> bool {
 }
 
 /// Appends the tokens of a FEN.
+#[allow(clippy::expect_used, reason = "the text is our own, and every letter of a FEN is a token")]
 pub(crate) fn write_fen(position: &Position, tokens: &mut Vec<Token>) {
     vocabulary().encode_into(&position.to_string(), tokens).expect("every letter of a FEN is a token");
 }
@@ -123,10 +128,12 @@ pub fn same_state(one: &Position, other: &Position) -> bool {
     if one.rules() != other.rules() {
         return false;
     }
-    let mut tokens = [Vec::new(), Vec::new()];
-    write_state(one, &mut tokens[0]);
-    write_state(other, &mut tokens[1]);
-    tokens[0] == tokens[1]
+    let tokens = |position| {
+        let mut tokens = Vec::new();
+        write_state(position, &mut tokens);
+        tokens
+    };
+    tokens(one) == tokens(other)
 }
 
 /// The position as the language shows it: what only its history knows is forgotten.

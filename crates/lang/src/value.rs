@@ -1,4 +1,8 @@
 //! Values as tokens.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::vocab::{QUOTED, Token, VALUES};
 use mavis_value::Bucket;

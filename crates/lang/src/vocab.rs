@@ -3,6 +3,10 @@
 //! Tokens carry their own spacing, so the text of a sequence is the plain concatenation of its tokens and a move with
 //! its value takes two. Text is split by longest match from the left. The token sequences this crate writes are all
 //! fixed points of that rule: [`Vocabulary::encode`] of their text gives them back.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 mod trie;
 mod words;

@@ -1,4 +1,8 @@
 //! Where games start: book positions, random plies, Chess960 arrays; a pure function of settings and seed.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 mod book;
 
@@ -78,7 +82,7 @@ impl<G: FromRules> Openings<G> {
     pub fn opening(&self, number: u64) -> Result<Opening, BookError> {
         let mut rng = rng(self.seed, Purpose::Opening, number);
         let base = match &self.book {
-            Some(book) => book.lines()[self.order[(number % self.order.len() as u64) as usize]].clone(),
+            Some(book) => self.line(book, number),
             None => {
                 let drawn = G::random_start(self.rules(), |n| rng.random_range(0..n));
                 Opening { start: drawn.map(|position| position.to_string()), moves: Vec::new() }
@@ -94,6 +98,13 @@ impl<G: FromRules> Openings<G> {
             }
         }
         Ok(base)
+    }
+
+    /// The line of a book that pair `number` plays; books are never empty.
+    fn line(&self, book: &Book, number: u64) -> Opening {
+        let place =
+            number.checked_rem(self.order.len() as u64).and_then(|place| self.order.get(place as usize));
+        place.and_then(|&place| book.lines().get(place)).cloned().unwrap_or_default()
     }
 
     fn with_random_plies(&self, base: &Opening, rng: &mut impl Rng) -> Result<Option<Opening>, BookError> {

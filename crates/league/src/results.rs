@@ -1,4 +1,8 @@
 //! What ratings are computed from: who played whom, and how it ended.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use mavis_game::{Outcome, Side};
 
@@ -33,6 +37,12 @@ impl GameResult {
             Outcome::Draw => 0.5,
             Outcome::Win(Side::Second) => 0.0,
         }
+    }
+
+    /// Both players by index with their points, the first side's first.
+    #[must_use]
+    pub fn points(&self) -> [(usize, f64); 2] {
+        [(self.first, self.first_points()), (self.second, 1.0 - self.first_points())]
     }
 
     /// The points of `player`, if it took part.
@@ -92,8 +102,11 @@ impl Results {
     pub fn totals(&self) -> Vec<Tally> {
         let mut totals = vec![Tally::default(); self.players.len()];
         for game in &self.games {
-            totals[game.first].add(game.first_points());
-            totals[game.second].add(1.0 - game.first_points());
+            for (player, points) in game.points() {
+                if let Some(total) = totals.get_mut(player) {
+                    total.add(points);
+                }
+            }
         }
         totals
     }
@@ -104,8 +117,12 @@ impl Results {
         let n = self.players.len();
         let mut table = vec![vec![Tally::default(); n]; n];
         for game in &self.games {
-            table[game.first][game.second].add(game.first_points());
-            table[game.second][game.first].add(1.0 - game.first_points());
+            let [(first, _), (second, _)] = game.points();
+            for ((player, points), other) in game.points().into_iter().zip([second, first]) {
+                if let Some(tally) = table.get_mut(player).and_then(|row| row.get_mut(other)) {
+                    tally.add(points);
+                }
+            }
         }
         table
     }

@@ -28,7 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use task::Task;
-use worker::Pool;
+use worker::{Built, KEPT_PLAYERS, Pool};
 
 /// How to run; nothing here changes what is played.
 #[derive(Clone)]
@@ -253,7 +253,7 @@ pub fn run_on<G: FromRules>(
     let judges = judges(config, base, options)?;
     let task = Arc::new(Task::new(config, openings(config, base)?, judges, Arc::clone(registry))?);
     // Nothing is written for a league that cannot begin: its folder would refuse the corrected configuration.
-    let new = if LeagueStore::is_in(folder) { None } else { Some(session(&task)?) };
+    let new = if LeagueStore::is_in(folder) { None } else { Some(begin(&task)?) };
     let mut store = LeagueStore::open(folder, config)?;
     let mut league = Running::new(config, &store.finished)?;
     sink(Event::Begin {
@@ -266,14 +266,16 @@ pub fn run_on<G: FromRules>(
     let stop = match league.decided()? {
         Some(stop) => stop,
         None => {
-            let session = new.map_or_else(|| session(&task), Ok)?;
+            let (session, built) = new.map_or_else(|| begin(&task), Ok)?;
             store.begin_session(&session)?;
             match queue {
                 None => {
-                    let mut pool = Pool::start(concurrency, &task).map_err(RunError::Thread)?;
+                    let mut pool = Pool::start(concurrency, &task, built).map_err(RunError::Thread)?;
                     league.play(&mut pool, &mut store, options, sink)?
                 }
                 Some(jobs) => {
+                    // Players were built here to name them; workers build their own.
+                    drop(built);
                     let (config, players) = (job::config_of_games(config)?, Arc::new(session.players));
                     let open = BTreeMap::new();
                     let mut games = Elsewhere { jobs, task: Arc::clone(&task), config, players, open };
@@ -328,11 +330,16 @@ fn concurrency<G: Game>(config: &LeagueConfig, options: &RunOptions<G>) -> Resul
     Ok(games)
 }
 
-/// Builds every player once: a fault shows before the first game, and each says what it is.
-fn session<G: FromRules>(task: &Task<G>) -> Result<LeagueSession, RunError> {
-    let mut players = BTreeMap::new();
+/// Builds every player once: a fault shows before the first game, and each says what it is. The first of them are kept to play,
+/// since engines are slow to start.
+fn begin<G: FromRules>(task: &Task<G>) -> Result<(LeagueSession, Built<G>), RunError> {
+    let (mut names, mut built) = (BTreeMap::new(), Vec::new());
     for (idx, name) in task.names.iter().enumerate() {
-        players.insert(name.clone(), ready(task, name, task.build(idx))?.name());
+        let player = ready(task, name, task.build(idx))?;
+        names.insert(name.clone(), player.name());
+        if built.len() < KEPT_PLAYERS {
+            built.push((idx, player));
+        }
     }
     if let Some(judge) = task.build_judge() {
         let judge = ready(task, "judge", judge)?;
@@ -340,11 +347,12 @@ fn session<G: FromRules>(task: &Task<G>) -> Result<LeagueSession, RunError> {
             return Err(RunError::SilentJudge(judge.name()));
         }
     }
-    Ok(LeagueSession {
+    let session = LeagueSession {
         mavis: env!("CARGO_PKG_VERSION").to_owned(),
         started: mavis_stable::time::unix_seconds(),
-        players,
-    })
+        players: names,
+    };
+    Ok((session, built))
 }
 
 /// A player that was built and can play the league's game.

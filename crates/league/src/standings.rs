@@ -1,4 +1,8 @@
 //! Where a league stands: ratings, cross table, ends of games; computed anew from the game log at any time.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::numeric::Estimate;
 use crate::pairing::Schedule;
@@ -114,7 +118,9 @@ pub fn standings(
     settings.intervals = intervals;
     let ratings = rate(&results, &settings)?;
     let mut order: Vec<usize> = (0..names.len()).collect();
-    order.sort_by(|&a, &b| ratings.players[b].elo.value.total_cmp(&ratings.players[a].elo.value));
+    let elo =
+        |player: usize| ratings.players.get(player).map_or(f64::NEG_INFINITY, |rating| rating.elo.value);
+    order.sort_by(|&a, &b| elo(b).total_cmp(&elo(a)));
     settings.intervals = Intervals::Sandwich;
     let history = history(&results, &settings)?;
     let (ends, faults) = ends(games);
@@ -177,7 +183,10 @@ fn history(
     let mut history = Vec::new();
     for k in 1..=HISTORY_POINTS.min(n) {
         let upto = n * k / HISTORY_POINTS.min(n);
-        let part = Results { players: results.players.clone(), games: results.games[..upto].to_vec() };
+        let part = Results {
+            players: results.players.clone(),
+            games: results.games.iter().take(upto).cloned().collect(),
+        };
         let ratings = rate(&part, settings)?;
         history.push((upto, ratings.players.iter().map(|rating| rating.elo.value).collect()));
     }
@@ -195,9 +204,9 @@ fn means(
         names.iter().enumerate().map(|(idx, name)| (name.as_str(), idx)).collect();
     let mut sums = vec![(0.0, 0_u64); names.len()];
     for (made, mover) in games.iter().flat_map(|game| moves(config, game)) {
-        if let Some(&idx) = index.get(mover) {
-            sums[idx].0 += of(made);
-            sums[idx].1 += 1;
+        if let Some((sum, n)) = index.get(mover).and_then(|&idx| sums.get_mut(idx)) {
+            *sum += of(made);
+            *n += 1;
         }
     }
     sums.into_iter().map(|(sum, n)| (n > 0).then(|| sum / n as f64)).collect()
@@ -254,8 +263,9 @@ fn forfeits(names: &[String], games: &[StoredGame]) -> Vec<Vec<u64>> {
     let mut table = vec![vec![0; names.len()]; names.len()];
     let index = |name: &str| names.iter().position(|known| known == name);
     for (loser, winner) in games.iter().filter_map(StoredGame::forfeit) {
-        if let (Some(loser), Some(winner)) = (index(loser), index(winner)) {
-            table[loser][winner] += 1;
+        let row = index(loser).and_then(|loser| table.get_mut(loser));
+        if let Some(n) = row.zip(index(winner)).and_then(|(row, winner)| row.get_mut(winner)) {
+            *n += 1;
         }
     }
     table

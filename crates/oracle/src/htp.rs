@@ -1,5 +1,8 @@
 //! Any HTP engine (GTP for Hex) as an oracle, by a command of its own that judges every move.
-#![cfg_attr(not(test), deny(clippy::panic, clippy::unwrap_used, clippy::expect_used))]
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::gtp::{GtpCommand, GtpEngine, color};
 use crate::oracle::refuse_finished;

@@ -4,6 +4,10 @@
 //! far mate is. A win that the fifty-move rule spoils counts as a draw, with the halfmove clock of the position taken
 //! into account. Some tables round the distance by one ply; a win that hangs on it counts as one. Repetitions in the
 //! game so far are not looked at.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::oracle::refuse_finished;
 use crate::{Identity, Oracle, OracleError, RankedMove, Ranking, Score};

@@ -1,4 +1,8 @@
 //! Clocks and time controls.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use mavis_stable::time::parse_seconds;
 use std::{fmt, str::FromStr, time::Duration};

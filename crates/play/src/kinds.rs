@@ -1,4 +1,8 @@
 //! Kinds of player over oracles and engines, with their options.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 mod model;
 mod mpc;

@@ -1,4 +1,8 @@
 //! From a spec to a player, through a table that the binary fills.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use mavis_search::tunable::Tunable;
 

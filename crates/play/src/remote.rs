@@ -5,6 +5,10 @@
 //! over values. Requests go to the least busy of several servers over connections that are kept open. A server that fails
 //! is left alone for a while that doubles with every failure; its requests go to another one, or wait until it may be tried
 //! again. Dropping an answer closes its request.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 mod answer;
 mod connections;

@@ -1,4 +1,8 @@
 //! The line that names a player.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use mavis_stable::time::parse_seconds;
 use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
@@ -98,20 +102,18 @@ fn strip_braces(value: &str) -> &str {
 
 /// Items between commas outside braces, empty ones dropped; `None` when braces do not match.
 fn split_items(text: &str) -> Option<impl Iterator<Item = &str>> {
-    let (mut depth, mut start, mut items) = (0_usize, 0, Vec::new());
-    for (index, byte) in text.bytes().enumerate() {
-        match byte {
-            b'{' => depth += 1,
-            b'}' => depth = depth.checked_sub(1)?,
-            b',' if depth == 0 => {
-                items.push(&text[start..index]);
-                start = index + 1;
+    let mut depth = Some(0_usize);
+    let items: Vec<&str> = text
+        .split(|letter| {
+            match letter {
+                '{' => depth = depth.and_then(|depth| depth.checked_add(1)),
+                '}' => depth = depth.and_then(|depth| depth.checked_sub(1)),
+                _ => {}
             }
-            _ => {}
-        }
-    }
-    items.push(&text[start..]);
-    (depth == 0).then(|| items.into_iter().map(str::trim).filter(|item| !item.is_empty()))
+            letter == ',' && depth == Some(0)
+        })
+        .collect();
+    (depth == Some(0)).then(|| items.into_iter().map(str::trim).filter(|item| !item.is_empty()))
 }
 
 impl fmt::Display for PlayerSpec {

@@ -1,4 +1,8 @@
 //! Named settings: those of paper 004, and small ones that learn in minutes.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::{Algorithm, Evaluation, ProbsError, ProbsSettings, Size};
 use mavis_game::Rules;

@@ -1,4 +1,8 @@
 //! A run on disk: it can be killed at any moment and goes on as if it never stopped.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::{
     Learner, Meter, Model, ModelConfig, Planes, ProbsError, ProbsSettings, Progress, elo_curve, evaluate,

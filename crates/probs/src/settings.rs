@@ -1,4 +1,8 @@
 //! What a run is: the game, the algorithm and its numbers.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::{ProbsError, Size};
 use mavis_game::Rules;

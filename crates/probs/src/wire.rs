@@ -1,4 +1,8 @@
 //! What a run puts on disk beside its weights: lines of `metrics.jsonl`, and the progress inside its checkpoint.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use serde::{Deserialize, Serialize};
 

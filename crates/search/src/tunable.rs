@@ -1,4 +1,8 @@
 //! Settings as one table: a row gives the field, the key in a spec, the flag, the UCI option and the help.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use std::{fmt, time::Duration};
 
@@ -178,18 +182,20 @@ pub fn nearest(name: &str, names: impl IntoIterator<Item = &'static str>) -> Opt
 
 /// Insertions, deletions and replacements between two words (Levenshtein).
 fn edit_distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, letter) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &wanted) in other.iter().enumerate() {
+    // Distances from what was read of `one` to the beginnings of `other` of length 1 and up; the empty one comes first.
+    let mut row: Vec<usize> = (1..=other.chars().count()).collect();
+    let mut last = 0;
+    for (n_before, letter) in one.chars().enumerate() {
+        let mut diagonal = n_before;
+        last = n_before + 1;
+        for (place, wanted) in row.iter_mut().zip(other.chars()) {
             let replaced = diagonal + usize::from(letter != wanted);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+            diagonal = *place;
+            last = replaced.min(diagonal + 1).min(last + 1);
+            *place = last;
         }
     }
-    row[other.len()]
+    row.last().copied().unwrap_or(last)
 }
 
 /// Makes a settings struct and everything that follows from its rows.

@@ -2,6 +2,10 @@
 //!
 //! A [`SavedTree`] is flat: node 0 is the root, and a move names the node behind it. Moves stand as text for people
 //! and as codes for programs. Values are from -1 to 1 for the player who makes the move.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 mod diff;
 mod graphviz;

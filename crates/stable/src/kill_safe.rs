@@ -1,4 +1,8 @@
 //! Kill-safe writes: a file holds its old or its new content at any moment, never a part of it.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};

@@ -1,4 +1,8 @@
 //! Durations from text and numbers, seconds since 1970, calendar dates.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -66,8 +66,8 @@ struct BenchModel {
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=4096))]
     batch: Vec<u16>,
     /// Positions of random play on which a given model's ways to answer are compared
-    #[arg(long, default_value_t = 200)]
-    positions: usize,
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    positions: u32,
     /// Seed of those positions
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -109,7 +109,10 @@ struct Measured {
 #[derive(Serialize)]
 struct BatchSpeed {
     size: usize,
-    evaluations_per_second: f64,
+    /// Absent where the batch could not be evaluated.
+    evaluations_per_second: Option<f64>,
+    /// Why it could not, most often more tokens than the device takes in one pass.
+    skipped: Option<String>,
 }
 
 impl Bench {
@@ -145,12 +148,10 @@ impl BenchModel {
         let mut decoder = MavDecoder::open(&model, Precision::Bf16, device)?;
         let bf16 = speed(&mut decoder, &position, time)?;
         let played = random_positions(rules, 64, 11);
-        let batch = |&size: &u16| -> anyhow::Result<BatchSpeed> {
-            let size = usize::from(size);
-            let evaluations_per_second = evaluations_per_second(&mut decoder, &played, size, time)?;
-            Ok(BatchSpeed { size, evaluations_per_second })
-        };
-        let batches = self.batch.iter().map(batch).collect::<anyhow::Result<Vec<_>>>()?;
+        let sizes = self.batch.iter().map(|&size| usize::from(size));
+        let batches = sizes
+            .map(|size| BatchSpeed::new(size, evaluations_per_second(&mut decoder, &played, size, time)));
+        let batches = batches.collect();
         // Right after ours, so that both see the same machine.
         let types: &[&str] = if on_cpu { &["float32", "bfloat16"] } else { &["bfloat16"] };
         let torch = self.torch.iter().flat_map(|python| {
@@ -160,7 +161,8 @@ impl BenchModel {
         let int8 = other(Precision::Int8)?;
         let gpu = if on_cpu { None } else { Some(Gpu::measure(&model.config)?) };
         // Of random weights nothing can be said but how fast they are.
-        let positions = self.model.as_ref().map(|_| random_positions(rules, self.positions, self.seed));
+        let positions =
+            self.model.as_ref().map(|_| random_positions(rules, self.positions as usize, self.seed));
         let on_cpu = positions.as_ref().filter(|_| on_cpu);
         let agreement =
             |precision: Precision| on_cpu.map(|some| against_exact(&model, precision, some)).transpose();
@@ -188,6 +190,24 @@ impl BenchModel {
             fan_out_agreement,
         };
         if self.json { answer_json(&measured) } else { answer(&measured.text()) }
+    }
+}
+
+impl BatchSpeed {
+    /// A batch that fails costs its own row only.
+    fn new(size: usize, measured: Result<f64, impl std::fmt::Display>) -> Self {
+        match measured {
+            Ok(speed) => Self { size, evaluations_per_second: Some(speed), skipped: None },
+            Err(error) => Self { size, evaluations_per_second: None, skipped: Some(error.to_string()) },
+        }
+    }
+
+    fn text(&self) -> String {
+        let name = format!("batches of {}, random play, bf16, evaluations/s", self.size);
+        match (self.evaluations_per_second, &self.skipped) {
+            (Some(speed), _) => format!("{name:<44} {speed:>12.1}\n"),
+            (None, reason) => format!("{name:<44} {}\n", reason.as_deref().unwrap_or("not measured")),
+        }
     }
 }
 
@@ -225,10 +245,7 @@ impl Measured {
             &|speed| speed.batch_evaluations_per_second / speed.batch_sequential_per_second,
             2,
         );
-        for BatchSpeed { size, evaluations_per_second } in &self.batches {
-            let name = format!("batches of {size}, random play, bf16, evaluations/s");
-            text.push_str(&format!("{name:<44} {evaluations_per_second:>12.1}\n"));
-        }
+        text.extend(self.batches.iter().map(BatchSpeed::text));
         for torch in &self.torch {
             text.push_str(&format!("{}, the same shape, and ours beside it:\n", torch.name()));
             let stream = (STREAM, torch.sequential_tokens_per_second);

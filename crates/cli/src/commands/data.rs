@@ -1,4 +1,5 @@
 //! `mavis data`: tables of games, positions and annotations.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod annotate;
 mod export;

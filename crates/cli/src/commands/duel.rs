@@ -53,7 +53,7 @@ pub(crate) struct Match {
     #[arg(long)]
     nodes: Option<u64>,
     /// Games at once (default: as many as cores allow)
-    #[arg(long)]
+    #[arg(long, value_parser = crate::input::at_once)]
     concurrency: Option<usize>,
     /// Stops as soon as the sequential test decides
     #[arg(long)]

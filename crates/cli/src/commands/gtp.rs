@@ -1,4 +1,5 @@
 //! `mavis gtp`: any player as an engine that speaks GTP, or HTP for Hex.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod board;
 mod clock;

@@ -1,4 +1,5 @@
 //! `mavis lang`: the MAV language as text, tokens and checked answers.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::{answer, answer_json};
 use crate::input::{BadInput, OrBadInput};

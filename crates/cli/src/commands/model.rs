@@ -1,4 +1,5 @@
 //! `mavis model`: look at a model, ask it, and take it to other programs and back.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod ask;
 

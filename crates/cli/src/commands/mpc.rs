@@ -47,7 +47,7 @@ pub(crate) struct Table {
     #[arg(long)]
     time: Option<f64>,
     /// Games at once; as many as cores allow if absent
-    #[arg(long)]
+    #[arg(long, value_parser = crate::input::at_once)]
     concurrency: Option<usize>,
     /// Plays nothing, only shows what the folder holds
     #[arg(long)]

@@ -1,4 +1,5 @@
 //! `mavis perft`: the number of move sequences of a length.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::{answer, answer_json};
 use crate::input::Place;

@@ -1,4 +1,5 @@
 //! `mavis show`: a position for people or machines.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::{answer, answer_json};
 use crate::input::{OrBadInput, Place};

@@ -1,4 +1,5 @@
 //! `mavis tree`: search trees as data.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::{answer, answer_json};
 use crate::input::{BadInput, OrBadInput};

@@ -1,4 +1,5 @@
 //! `mavis uci`: any player as a chess engine in a GUI.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 mod options;
 mod report;

@@ -1,4 +1,5 @@
 //! What a person types: moves and commands, with line editing at a terminal.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use rustyline::{
     Config, Context, Editor, Helper, completion::Completer, error::ReadlineError, highlight::Highlighter,

@@ -1,4 +1,5 @@
 //! Games on disk: written after every move, so that nothing is lost however the program ends.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::input::BadInput;
 use anyhow::Context as _;

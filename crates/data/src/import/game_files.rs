@@ -110,11 +110,12 @@ impl PlayokGame {
         self.in_moves = true;
         for word in line.split_whitespace() {
             self.in_comment |= word.starts_with('{');
-            let bytes = word.as_bytes();
-            let is_move =
-                bytes.len() > 1 && bytes[..2].iter().all(u8::is_ascii_digit) && !word.ends_with('.');
-            if is_move && !self.in_comment {
-                self.moves.push(word[..1].to_owned());
+            let mut letters = word.chars();
+            if let (Some(pit @ '0'..='9'), Some('0'..='9')) = (letters.next(), letters.next())
+                && !word.ends_with('.')
+                && !self.in_comment
+            {
+                self.moves.push(pit.to_string());
             }
             self.in_comment &= !word.ends_with('}');
         }
@@ -146,7 +147,7 @@ pub(super) fn hex(importer: &mut Importer, path: &Path, source: Source) -> Resul
             return Ok(());
         }
         let id = numbered_id(path, number);
-        let game = match columns[..] {
+        let game = match *columns {
             [_, size, moves] => colored_hex(&id, path, size, moves),
             _ => replay(id.clone(), path, Position::start(rules), line.split_whitespace()),
         };

@@ -52,12 +52,10 @@ fn parse(rules: Rules, guess: bool, text: &str) -> Result<Position, String> {
         return Position::parse(rules, text).map_err(|error| error.to_string());
     }
     let words: Vec<&str> = text.split(';').next().unwrap_or("").split_whitespace().collect();
-    let n_words = if words.len() >= 6 && words[4..6].iter().all(|word| word.parse::<u32>().is_ok()) {
-        6
-    } else {
-        words.len().min(4)
-    };
-    let fen = words[..n_words].join(" ");
+    let has_counts =
+        words.get(4..6).is_some_and(|counts| counts.iter().all(|word| word.parse::<u32>().is_ok()));
+    let n_words = words.len().min(if has_counts { 6 } else { 4 });
+    let fen = words.get(..n_words).unwrap_or(&words).join(" ");
     Position::parse(rules, &fen).or_else(|error| match guess {
         true => Position::parse(Rules::Chess960, &fen).map_err(|_| error.to_string()),
         false => Err(error.to_string()),

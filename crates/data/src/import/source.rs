@@ -47,18 +47,23 @@ impl Source {
     /// # Errors
     /// When they cannot be read.
     pub fn peek(&mut self, n: usize) -> io::Result<&[u8]> {
-        let n_more = n.saturating_sub(self.peeked.len() - self.start);
+        let n_more = n.saturating_sub(self.unread().len());
         self.reader.by_ref().take(n_more as u64).read_to_end(&mut self.peeked)?;
-        Ok(&self.peeked[self.start..])
+        Ok(self.unread())
+    }
+
+    /// What was looked at and not yet read.
+    fn unread(&self) -> &[u8] {
+        self.peeked.get(self.start..).unwrap_or_default()
     }
 }
 
 impl Read for Source {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.start == self.peeked.len() {
+        if self.unread().is_empty() {
             return self.reader.read(buffer);
         }
-        let n = (&self.peeked[self.start..]).read(buffer)?;
+        let n = self.unread().read(buffer)?;
         self.start += n;
         Ok(n)
     }
@@ -66,11 +71,11 @@ impl Read for Source {
 
 impl BufRead for Source {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.start == self.peeked.len() { self.reader.fill_buf() } else { Ok(&self.peeked[self.start..]) }
+        if self.unread().is_empty() { self.reader.fill_buf() } else { Ok(self.unread()) }
     }
 
     fn consume(&mut self, amount: usize) {
-        if self.start == self.peeked.len() {
+        if self.unread().is_empty() {
             self.reader.consume(amount);
         } else {
             self.start += amount;

@@ -38,16 +38,16 @@ pub(super) fn import(importer: &mut Importer, path: &Path) -> Result<(), ImportE
             if fens.read_until(b'\n', &mut lines).map_err(read(path))? == 0 {
                 break;
             }
-            if lines[start..].trim_ascii().is_empty() {
+            if lines.get(start..).is_none_or(|line| line.trim_ascii().is_empty()) {
                 lines.truncate(start);
                 continue;
             }
-            let at = records.len();
-            records.resize(at + 2, 0);
-            values.read_exact(&mut records[at..]).map_err(read(&values_path))?;
-            let end = at + 2 + usize::from(records[at]);
-            records.resize(end, 0);
-            values.read_exact(&mut records[at + 2..]).map_err(read(&values_path))?;
+            let mut head = [0; 2];
+            values.read_exact(&mut head).map_err(read(&values_path))?;
+            let mut record = vec![0; usize::from(head[0])];
+            values.read_exact(&mut record).map_err(read(&values_path))?;
+            records.extend(head);
+            records.append(&mut record);
         }
         if lines.is_empty() {
             return Ok(());

@@ -1,4 +1,8 @@
 //! Columns in memory, on the way from a row group.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::wire::{MoveText, OracleName};
 use parquet::basic::Repetition;
@@ -62,6 +66,10 @@ impl Cursors {
         Ok(n_read.unwrap_or(0))
     }
 
+    fn column(&mut self, column: usize) -> Result<&mut Cursor, CellError> {
+        self.columns.get_mut(column).ok_or(CellError::Missing { column: "past the last" })
+    }
+
     /// A cell that may be absent.
     ///
     /// # Errors
@@ -71,7 +79,7 @@ impl Cursors {
         column: usize,
         decode: impl Fn(Cell<'_>) -> Result<T, CellError>,
     ) -> Result<Option<T>, CellError> {
-        let cursor = &mut self.columns[column];
+        let cursor = self.column(column)?;
         cursor.next_level();
         cursor.take(&decode)
     }
@@ -85,7 +93,7 @@ impl Cursors {
         column: usize,
         decode: impl Fn(Cell<'_>) -> Result<T, CellError>,
     ) -> Result<Vec<Option<T>>, CellError> {
-        let cursor = &mut self.columns[column];
+        let cursor = self.column(column)?;
         let mut list = Vec::new();
         cursor.next_level();
         if cursor.definition_here() < cursor.element_definition {
@@ -105,7 +113,7 @@ impl Cursors {
     /// # Errors
     /// When it is absent or no text.
     pub fn text(&mut self, column: usize) -> Result<String, CellError> {
-        let name = self.columns[column].name;
+        let name = self.column(column)?.name;
         self.optional_text(column)?.ok_or(CellError::Missing { column: name })
     }
 
@@ -130,7 +138,7 @@ impl Cursors {
     /// # Errors
     /// When it is absent or none.
     pub fn integer(&mut self, column: usize) -> Result<i32, CellError> {
-        let name = self.columns[column].name;
+        let name = self.column(column)?.name;
         self.optional_integer(column)?.ok_or(CellError::Missing { column: name })
     }
 

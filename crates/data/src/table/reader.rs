@@ -1,4 +1,8 @@
 //! Rows out of Parquet files.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use super::{Cursors, TableError, cursor::Cursor};
 use crate::wire::{Row, VERSION};
@@ -223,7 +227,9 @@ fn kind_of(path: &Path, metadata: &ParquetMetaData) -> Result<String, TableError
     }
     // Another program wrote it; what it holds says what it is.
     let schema = metadata.file_metadata().schema_descr();
-    let has = |name: &str| schema.columns().iter().any(|column| column.path().parts()[0] == name);
+    let has = |name: &str| {
+        schema.columns().iter().any(|column| column.path().parts().first().is_some_and(|part| part == name))
+    };
     Ok(if has("position") && has("moves") {
         "annotations"
     } else if has("position") {

@@ -27,13 +27,14 @@ fn back_rank(number: u16) -> Option<[Role; 8]> {
         [[0, 1], [0, 2], [0, 3], [0, 4], [1, 2], [1, 3], [1, 4], [2, 3], [2, 4], [3, 4]];
     let number = usize::from(number);
     let mut rank = [None; 8];
-    rank[number % 4 * 2 + 1] = Some(Role::Bishop);
-    rank[number / 4 % 4 * 2] = Some(Role::Bishop);
-    let free = free_files(&rank);
-    rank[free[number / 16 % 6]] = Some(Role::Queen);
-    let free = free_files(&rank);
-    for knight in KNIGHTS.get(number / 96)? {
-        rank[free[*knight]] = Some(Role::Knight);
+    *rank.get_mut(number % 4 * 2 + 1)? = Some(Role::Bishop);
+    *rank.get_mut(number / 4 % 4 * 2)? = Some(Role::Bishop);
+    *free_files(&mut rank).nth(number / 16 % 6)? = Some(Role::Queen);
+    let [one, other] = KNIGHTS.get(number / 96)?;
+    for (file, role) in free_files(&mut rank).enumerate() {
+        if file == *one || file == *other {
+            *role = Some(Role::Knight);
+        }
     }
     let mut rest = [Role::Rook, Role::King, Role::Rook].into_iter();
     let mut roles = [Role::Rook; 8];
@@ -43,6 +44,6 @@ fn back_rank(number: u16) -> Option<[Role; 8]> {
     Some(roles)
 }
 
-fn free_files(rank: &[Option<Role>; 8]) -> Vec<usize> {
-    (0..8).filter(|&file| rank[file].is_none()).collect()
+fn free_files(rank: &mut [Option<Role>; 8]) -> impl Iterator<Item = &mut Option<Role>> {
+    rank.iter_mut().filter(|role| role.is_none())
 }

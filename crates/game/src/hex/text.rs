@@ -1,4 +1,8 @@
 //! Position and move text of Hex, and its drawing.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use super::{Hex, flood, zobrist};
 use crate::{Game, Move, MoveError, PositionError, Side};
@@ -32,7 +36,7 @@ pub(super) fn parse(size: u8, swap_rule: bool, text: &str) -> Result<Hex, Positi
         }
         _ => return Err(bad(format!("unknown side '{side}'"))),
     }
-    let joins = |side: Side| flood::joins(&position.stones[side.index()], position.size(), side);
+    let joins = |side: Side| flood::joins(side.of(&position.stones), position.size(), side);
     if joins(position.side) {
         return Err(bad("the side to move has already won".to_owned()));
     }
@@ -54,8 +58,10 @@ pub(super) fn parse_move(position: &Hex, text: &str) -> Result<Move, MoveError> 
     if text == "swap" {
         return Ok(Hex::SWAP);
     }
-    let (letter, number) = text.split_at_checked(1).ok_or_else(syntax)?;
-    let column = usize::from(letter.as_bytes()[0].wrapping_sub(b'a'));
+    let mut letters = text.chars();
+    let letter = letters.next().filter(char::is_ascii_lowercase).ok_or_else(syntax)?;
+    let number = letters.as_str();
+    let column = letter as usize - 'a' as usize;
     // Only the spelling that is printed: no sign, no leading zero.
     let plain = number.bytes().all(|byte| byte.is_ascii_digit()) && !number.starts_with('0');
     let row = number.parse::<usize>().ok().filter(|row| plain && (1..=position.size()).contains(row));

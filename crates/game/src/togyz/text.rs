@@ -1,4 +1,8 @@
 //! Position text and drawing of Togyz Kumalak.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use super::{N_BOTH, N_PITS, N_STONES, Togyz};
 use crate::{Game, PositionError, Side};
@@ -6,7 +10,7 @@ use std::fmt;
 
 pub(super) fn parse(text: &str) -> Result<Togyz, PositionError> {
     let fields: Vec<&str> = text.trim().split(' ').collect();
-    let [pits, kazans, side] = fields[..] else {
+    let [pits, kazans, side] = *fields else {
         return Err(bad("expected 'PITS/PITS KAZANS SIDE'".to_owned()));
     };
     let mut position = Togyz { kazans: parse_kazans(kazans)?, ..Togyz::default() };
@@ -44,17 +48,19 @@ fn parse_pits(position: &mut Togyz, row: &str, side: Side) -> Result<(), Positio
     if pits.len() != N_PITS {
         return Err(bad(format!("expected 9 pits in '{row}', got {}", pits.len())));
     }
-    for (index, pit) in pits.into_iter().enumerate() {
-        let place = side.index() * N_PITS + index;
+    let tuzdyk = side.other().of_mut(&mut position.tuzdyks);
+    let start = side.index() * N_PITS;
+    let places = position.pits.iter_mut().enumerate().skip(start);
+    for (pit, (place, stones)) in pits.into_iter().zip(places) {
         if pit != "X" {
-            position.pits[place] = parse_count(pit)?;
+            *stones = parse_count(pit)?;
             continue;
         }
-        position.pits[place] = 0;
-        if index == N_PITS - 1 {
+        *stones = 0;
+        if place == start + N_PITS - 1 {
             return Err(bad("pit 9 is never a tuzdyk".to_owned()));
         }
-        if position.tuzdyks[side.other().index()].replace(place as u8).is_some() {
+        if tuzdyk.replace(place as u8).is_some() {
             return Err(bad(format!("two tuzdyks in '{row}'")));
         }
     }
@@ -73,20 +79,26 @@ fn bad(reason: String) -> PositionError {
 }
 
 pub(super) fn write(position: &Togyz, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    for pit in 0..N_BOTH {
+    for (pit, stones) in pit_texts(position).iter().enumerate() {
         f.write_str(match pit {
             0 => "",
             N_PITS => "/",
             _ => ",",
         })?;
-        f.write_str(&pit_text(position, pit))?;
+        f.write_str(stones)?;
     }
     let side = if position.side_to_move() == Side::First { "w" } else { "b" };
     write!(f, " {},{} {side}", position.kazans[0], position.kazans[1])
 }
 
-fn pit_text(position: &Togyz, pit: usize) -> String {
-    if position.tuzdyks.contains(&Some(pit as u8)) { "X".to_owned() } else { position.pits[pit].to_string() }
+/// The stones of every pit, or X for a tuzdyk.
+fn pit_texts(position: &Togyz) -> [String; N_BOTH] {
+    let mut pit = 0;
+    position.pits.map(|stones| {
+        let is_tuzdyk = position.tuzdyks.contains(&Some(pit));
+        pit += 1;
+        if is_tuzdyk { "X".to_owned() } else { stones.to_string() }
+    })
 }
 
 /// The second player sits at the top, so sowing runs counterclockwise.
@@ -95,18 +107,18 @@ pub(super) fn drawing(position: &Togyz) -> String {
         let cells: String = cells.iter().map(|cell| format!("{cell:>4}")).collect();
         format!("{label:>6} {cells}{tail}\n")
     };
-    let numbers = |pits: &[usize]| pits.iter().map(|pit| (pit % N_PITS + 1).to_string()).collect();
-    let counts = |pits: &[usize]| pits.iter().map(|&pit| pit_text(position, pit)).collect();
     let kazan = |side: Side| format!("   kazan {}", position.kazan(side));
-    let bottom: Vec<usize> = (0..N_PITS).collect();
-    let top: Vec<usize> = (N_PITS..N_BOTH).rev().collect();
+    let numbers: Vec<String> = (1..=N_PITS).map(|pit| pit.to_string()).collect();
+    let reversed = numbers.iter().rev().cloned().collect();
+    let (mut bottom, mut top) = (pit_texts(position).to_vec(), Vec::new());
+    top.extend(bottom.drain(N_PITS..).rev());
     let rule = format!("{:>8}{}\n", "", "-".repeat(4 * N_PITS));
     [
-        line("", numbers(&top), String::new()),
-        line("black", counts(&top), kazan(Side::Second)),
+        line("", reversed, String::new()),
+        line("black", top, kazan(Side::Second)),
         rule,
-        line("white", counts(&bottom), kazan(Side::First)),
-        line("", numbers(&bottom), String::new()),
+        line("white", bottom, kazan(Side::First)),
+        line("", numbers, String::new()),
     ]
     .concat()
 }

@@ -48,35 +48,32 @@ pub(super) fn write_hex(game: &Hex, tokens: &mut Vec<Token>) {
 
 /// Six rows from the top, joined by slashes, and the side.
 pub(super) fn connect4_text(tokens: &[Token]) -> Result<String, usize> {
-    let letters = letters(tokens)?;
-    let (side, cells) = letters.split_at(1);
-    let rows: Vec<&str> = (0..6).rev().map(|row| &cells[7 * row..7 * row + 7]).collect();
+    let (side, cells) = letters(tokens)?;
+    let rows: Vec<String> = cells.chunks(7).rev().map(|row| row.iter().collect()).collect();
     Ok(format!("{} {side}", rows.join("/")))
 }
 
 /// 64 cells and the side, in the letters of other Othello programs.
 pub(super) fn othello_text(tokens: &[Token]) -> Result<String, usize> {
-    let letters = letters(tokens)?.to_uppercase().replace('.', "-");
-    let (side, cells) = letters.split_at(1);
-    Ok(format!("{cells} {side}"))
+    let (side, cells) = letters(tokens)?;
+    let upper = |letter: &char| if *letter == '.' { '-' } else { letter.to_ascii_uppercase() };
+    Ok(format!("{} {}", cells.iter().map(upper).collect::<String>(), upper(&side)))
 }
 
 /// Rows from the top, joined by slashes, and the side.
 pub(super) fn hex_text(tokens: &[Token], size: usize) -> Result<String, usize> {
-    let letters = letters(tokens)?;
-    let (side, cells) = letters.split_at(1);
-    let rows: Vec<&str> = (0..size).map(|row| &cells[size * row..size * row + size]).collect();
+    let (side, cells) = letters(tokens)?;
+    let rows: Vec<String> = cells.chunks(size.max(1)).map(|row| row.iter().collect()).collect();
     Ok(format!("{} {side}", rows.join("/")))
 }
 
 /// Side and cells as letters, or the index of the first token that is none of them.
-fn letters(tokens: &[Token]) -> Result<String, usize> {
-    tokens
-        .iter()
-        .enumerate()
-        .map(|(at, &token)| {
-            let allowed: &[u8] = if at == 0 { b"xo" } else { b"xo." };
-            spaced_letter(token).filter(|letter| allowed.contains(letter)).map(char::from).ok_or(at)
-        })
-        .collect()
+fn letters(tokens: &[Token]) -> Result<(char, Vec<char>), usize> {
+    let letter = |at: usize, token: Token, allowed: &[u8]| {
+        spaced_letter(token).filter(|letter| allowed.contains(letter)).map(char::from).ok_or(at)
+    };
+    let (&side, cells) = tokens.split_first().ok_or(0_usize)?;
+    let side = letter(0, side, b"xo")?;
+    let cells = (1..).zip(cells).map(|(at, &token)| letter(at, token, b"xo."));
+    Ok((side, cells.collect::<Result<_, _>>()?))
 }

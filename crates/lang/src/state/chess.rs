@@ -33,11 +33,13 @@ pub(super) fn write(chess: &Chess, tokens: &mut Vec<Token>) {
             (Some(rook), CastlingMode::Chess960) => rook.file().char() as u8,
         }));
     }
-    let start = tokens.len();
-    tokens.resize(start + 64, spaced(b'.'));
+    let mut squares = [spaced(b'.'); 64];
     for (square, piece) in position.board() {
-        tokens[start + usize::from(square)] = spaced(piece.char() as u8);
+        if let Some(place) = squares.get_mut(usize::from(square)) {
+            *place = spaced(piece.char() as u8);
+        }
     }
+    tokens.extend(squares);
     match position.legal_ep_square() {
         Some(square) => {
             tokens.push(spaced(square.file().char() as u8));

@@ -37,14 +37,15 @@ pub(super) fn text(tokens: &[Token]) -> Result<String, usize> {
         }
     }
     let mut rows = [String::new(), String::new()];
-    for (side, row) in rows.iter_mut().enumerate() {
+    let [first, second] = tuzdyks;
+    for ((side, row), tuzdyk) in rows.iter_mut().enumerate().zip([second, first]) {
         for pit in 0..9 {
             let stones = number(1 + 9 * side + pit)?;
             if pit > 0 {
                 row.push(',');
             }
             // A tuzdyk lies among the opponent's pits and is always empty.
-            if stones == 0 && tuzdyks[1 - side] == Some(pit as Token + 1) {
+            if stones == 0 && tuzdyk == Some(pit as Token + 1) {
                 row.push('X');
             } else {
                 row.push_str(&stones.to_string());

@@ -1,4 +1,8 @@
 //! Whether a trace is true: to the rules, to itself and, where given, to known evaluations.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use super::{
     Decision, Evaluation, Shape, Trace, TraceNode,
@@ -113,7 +117,7 @@ impl Checker<'_> {
     fn check_expansion(&self, node: &TraceNode) -> Result<(), Hallucination> {
         let (listed, breadth) = match &node.listing {
             Listing::Moves(listed) if self.path.len() < usize::from(self.shape.depth) => {
-                (&listed[..], usize::from(self.shape.breadth))
+                (listed.as_slice(), usize::from(self.shape.breadth))
             }
             _ => (&[][..], 0),
         };

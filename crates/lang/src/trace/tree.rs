@@ -79,7 +79,8 @@ impl SearchTree {
 
     /// The positions that wait for an evaluation; none once the tree is grown.
     pub fn open(&self) -> impl Iterator<Item = &Position> {
-        self.nodes[self.level.clone()].iter().map(|node| &node.position).filter(|p| p.outcome().is_none())
+        let level = self.nodes.get(self.level.clone()).unwrap_or_default();
+        level.iter().map(|node| &node.position).filter(|p| p.outcome().is_none())
     }
 
     /// Takes the evaluations of the open positions, in their order, and opens the best moves of each as far as a size needs them.
@@ -87,7 +88,7 @@ impl SearchTree {
         let mut evaluations = evaluations.into_iter();
         let first = self.nodes.len();
         for idx in self.level.clone() {
-            let node = &mut self.nodes[idx];
+            let Some(node) = self.nodes.get_mut(idx) else { break };
             if node.position.outcome().is_some() {
                 continue;
             }
@@ -105,7 +106,10 @@ impl SearchTree {
                 next.play_unchecked(mv);
                 self.nodes.push(TreeNode::new(next, breadth.max(rank)));
             }
-            self.nodes[idx].children = begin..self.nodes.len();
+            let children = begin..self.nodes.len();
+            if let Some(node) = self.nodes.get_mut(idx) {
+                node.children = children;
+            }
         }
         self.level = first..self.nodes.len();
         self.depth += 1;
@@ -137,8 +141,10 @@ impl SearchTree {
         } else {
             let evaluation = evaluation.as_ref()?;
             let n_listed = shape.top.n_listed(evaluation.moves.len());
-            let mut listed: Vec<(Move, Bucket)> = evaluation.moves[..n_listed]
+            let mut listed: Vec<(Move, Bucket)> = evaluation
+                .moves
                 .iter()
+                .take(n_listed)
                 .map(|&(mv, value)| (mv, Bucket::from_win_probability(value)))
                 .collect();
             node.best = evaluation.best_of(&listed);

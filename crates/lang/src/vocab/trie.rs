@@ -24,6 +24,11 @@ fn symbol(byte: u8) -> Option<usize> {
 }
 
 impl Trie {
+    #[allow(
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        reason = "built once from the vocabulary, before any input"
+    )]
     pub(super) fn new(strings: &[String]) -> Self {
         let mut trie = Self { children: vec![[0; WIDTH]], ends: vec![NONE] };
         for (string, id) in strings.iter().zip(0..) {
@@ -48,15 +53,25 @@ impl Trie {
         let mut best = None;
         for (length, &byte) in (1..).zip(bytes) {
             let Some(symbol) = symbol(byte) else { break };
-            node = usize::from(self.children[node][symbol]);
+            node = usize::from(self.child(node, symbol));
             if node == 0 {
                 break;
             }
-            if self.ends[node] != NONE {
-                best = Some((self.ends[node], length));
+            if let Some(token) = self.end(node) {
+                best = Some((token, length));
             }
         }
         best
+    }
+
+    /// The child under a symbol, or 0.
+    fn child(&self, node: usize, symbol: usize) -> u16 {
+        self.children.get(node).and_then(|children| children.get(symbol)).copied().unwrap_or(0)
+    }
+
+    /// The token that ends at a node.
+    fn end(&self, node: usize) -> Option<Token> {
+        self.ends.get(node).copied().filter(|&token| token != NONE)
     }
 
     /// The tree as a regular expression; backtracking over greedy `?` makes its match the longest one.
@@ -66,11 +81,11 @@ impl Trie {
 
     fn pattern_from(&self, node: usize) -> String {
         let branches: Vec<String> = (0..WIDTH)
-            .filter(|&symbol| self.children[node][symbol] != 0)
-            .map(|symbol| escaped(symbol) + &self.pattern_from(usize::from(self.children[node][symbol])))
+            .map(|symbol| (symbol, self.child(node, symbol)))
+            .filter(|(_, child)| *child != 0)
+            .map(|(symbol, child)| escaped(symbol) + &self.pattern_from(usize::from(child)))
             .collect();
-        let ends = self.ends[node] != NONE;
-        match (branches.len(), ends) {
+        match (branches.len(), self.end(node).is_some()) {
             (0, _) => String::new(),
             (1, false) => branches.concat(),
             (_, false) => format!("(?:{})", branches.join("|")),

@@ -156,6 +156,7 @@ pub(crate) fn chess_moves() -> impl Iterator<Item = (String, u8, u8, Option<char
 }
 
 /// The token of a letter with its leading space; [`UNK`] for letters that have none.
+#[allow(clippy::indexing_slicing, reason = "a table of 128 is indexed below 128")]
 pub(crate) const fn spaced(letter: u8) -> Token {
     const TABLE: [Token; 128] = table(SPACED, SPACED_BLOCK.start);
     if letter < 128 { TABLE[letter as usize] } else { UNK }
@@ -166,6 +167,7 @@ pub(crate) fn spaced_letter(token: Token) -> Option<u8> {
     SPACED_BLOCK.place(token).and_then(|place| SPACED.as_bytes().get(usize::from(place)).copied())
 }
 
+#[allow(clippy::indexing_slicing, reason = "runs at compile time only")]
 const fn table(letters: &str, start: Token) -> [Token; 128] {
     let mut table = [UNK; 128];
     let mut place = 0;

@@ -19,7 +19,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// How many players a worker keeps between games: engines are slow to start, but hold memory.
-const KEPT_PLAYERS: usize = 4;
+pub(super) const KEPT_PLAYERS: usize = 4;
+
+/// Players by their number in the league, ready to play.
+pub(super) type Built<G> = Vec<(usize, Box<dyn Player<G>>)>;
 
 /// How often the watch looks at the games in hand.
 const LOOK: Duration = Duration::from_millis(100);
@@ -61,7 +64,8 @@ pub(super) struct Pool<G: Game> {
 }
 
 impl<G: FromRules> Pool<G> {
-    pub(super) fn start(n: usize, task: &Arc<Task<G>>) -> std::io::Result<Self> {
+    /// The first worker begins with the players that are already built.
+    pub(super) fn start(n: usize, task: &Arc<Task<G>>, mut built: Built<G>) -> std::io::Result<Self> {
         let (to_reports, reports) = channel();
         let mut pool = Self {
             task: Arc::clone(task),
@@ -73,21 +77,21 @@ impl<G: FromRules> Pool<G> {
             stopped: false,
         };
         for _ in 0..n {
-            let (slot, number) = pool.spawn()?;
+            let (slot, number) = pool.spawn(std::mem::take(&mut built))?;
             pool.slots.push(slot);
             pool.numbers.push(number);
         }
         Ok(pool)
     }
 
-    fn spawn(&mut self) -> std::io::Result<(Slot<G>, usize)> {
+    fn spawn(&mut self, kept: Built<G>) -> std::io::Result<(Slot<G>, usize)> {
         let number = self.next_worker;
         self.next_worker += 1;
         let (jobs, inbox) = channel::<Job<G>>();
         let (task, to_reports) = (Arc::clone(&self.task), self.to_reports.clone());
         // Not joined: a player that never returns must not keep the program from ending.
         std::thread::Builder::new().name(format!("league-{number}")).spawn(move || {
-            let mut worker = Worker { task, kept: Vec::new(), judge: None };
+            let mut worker = Worker { task, kept, judge: None };
             for job in inbox {
                 let game = worker.play(&job);
                 if to_reports.send(Report { worker: number, game }).is_err() {
@@ -124,7 +128,7 @@ impl<G: FromRules> Pool<G> {
             if let Some(since) = slot.hung_since {
                 if since.elapsed() > options.patience {
                     games.push(lost_on_time(&self.task, job));
-                    let (fresh, number) = self.spawn().map_err(RunError::Thread)?;
+                    let (fresh, number) = self.spawn(Vec::new()).map_err(RunError::Thread)?;
                     self.slots[idx] = fresh;
                     self.numbers[idx] = number;
                 }
@@ -216,7 +220,7 @@ fn job<G: FromRules>(task: &Task<G>, plan: GamePlan, opening: Opening) -> Result
 struct Worker<G: Game> {
     task: Arc<Task<G>>,
     /// Least recently used first.
-    kept: Vec<(usize, Box<dyn Player<G>>)>,
+    kept: Built<G>,
     judge: Option<Box<dyn Player<G>>>,
 }
 

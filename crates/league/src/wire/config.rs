@@ -183,7 +183,8 @@ impl LeagueConfig {
     /// The limits of one player.
     #[must_use]
     pub fn limits_of(&self, player: usize) -> LimitsConfig {
-        self.players[player].limits.clone().unwrap_or_default().or(&self.limits)
+        let own = self.players.get(player).and_then(|player| player.limits.clone());
+        own.unwrap_or_default().or(&self.limits)
     }
 
     /// Whether any player thinks against time, so that sharing cores would change results.

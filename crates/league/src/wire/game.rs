@@ -219,11 +219,12 @@ impl StoredGame {
         moves: &[MoveRecord],
         verdict: &Verdict,
     ) -> Self {
+        let name = |player: usize| names.get(player).cloned().unwrap_or_default();
         Self {
             game: plan.game,
             pair: plan.pair,
-            first: names[plan.first].clone(),
-            second: names[plan.second].clone(),
+            first: name(plan.first),
+            second: name(plan.second),
             start: opening.start.clone(),
             opening: opening.moves.clone(),
             moves: moves.iter().map(StoredMove::from).collect(),

@@ -66,7 +66,7 @@ fn comment(replay: &[(Position, Move)], idx: usize, n_opening: usize, game: &Sto
     let Some(made) = idx.checked_sub(n_opening).and_then(|at| game.moves.get(at)) else {
         return (idx + 1 == n_opening).then(|| "book".to_owned());
     };
-    let position = &replay[idx].0;
+    let (position, _) = replay.get(idx)?;
     let sign = if position.side_to_move() == Side::First { 1.0 } else { -1.0 };
     let time = format!("[%emt {:.3}]", made.seconds);
     Some(

@@ -90,7 +90,10 @@ impl<'a> Tensor<'a> {
 
     fn write_data(&self, writer: &mut dyn Write) -> io::Result<()> {
         let mut bytes = match self.interleaved_heads {
-            Some(n_heads) => self.numbers.encode(&interleaved(self.values, n_heads, self.dimensions[0])),
+            Some(n_heads) => {
+                let width = self.dimensions.first().copied().unwrap_or(1);
+                self.numbers.encode(&interleaved(self.values, n_heads, width))
+            }
             None => self.numbers.encode(self.values),
         };
         bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
@@ -103,11 +106,10 @@ fn interleaved(matrix: &[f32], n_heads: usize, width: usize) -> Vec<f32> {
     let head_dim = matrix.len() / width / n_heads;
     let mut out = Vec::with_capacity(matrix.len());
     for head in matrix.chunks_exact(head_dim * width) {
-        for pair in 0..head_dim / 2 {
-            for half in 0..2 {
-                let row = half * head_dim / 2 + pair;
-                out.extend_from_slice(&head[row * width..(row + 1) * width]);
-            }
+        let (upper, lower) = head.split_at(head_dim / 2 * width);
+        for (one, other) in upper.chunks_exact(width).zip(lower.chunks_exact(width)) {
+            out.extend_from_slice(one);
+            out.extend_from_slice(other);
         }
     }
     out

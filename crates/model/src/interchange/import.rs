@@ -21,7 +21,7 @@ pub fn import_hf(folder: &Path) -> Result<MavModel, InterchangeError> {
 }
 
 fn shape(fields: &Fields<'_>) -> Result<TransformerConfig, InterchangeError> {
-    let architecture = fields.json["architectures"][0].as_str().unwrap_or("none");
+    let architecture = fields.at("/architectures/0").as_str().unwrap_or("none");
     let qk_norm = match architecture {
         "LlamaForCausalLM" => false,
         "Qwen3ForCausalLM" => true,
@@ -38,16 +38,15 @@ fn shape(fields: &Fields<'_>) -> Result<TransformerConfig, InterchangeError> {
         }
     }
     for field in ["attention_bias", "mlp_bias", "use_sliding_window"] {
-        if fields.json[field].as_bool() == Some(true) {
+        if fields.at(&format!("/{field}")).as_bool() == Some(true) {
             return Err(fields.refuse(format!("{field} is set, our networks have none")));
         }
     }
-    let rope = &fields.json["rope_parameters"];
-    let kind = [&rope["rope_type"], &fields.json["rope_scaling"]["rope_type"]];
-    if let Some(kind) = kind.into_iter().filter_map(Value::as_str).find(|kind| *kind != "default") {
+    let kinds = ["/rope_parameters/rope_type", "/rope_scaling/rope_type"].map(|path| fields.at(path));
+    if let Some(kind) = kinds.into_iter().filter_map(Value::as_str).find(|kind| *kind != "default") {
         return Err(fields.refuse(format!("rotary scaling '{kind}', our networks have none")));
     }
-    let theta = rope["rope_theta"].as_f64().or_else(|| fields.json["rope_theta"].as_f64());
+    let thetas = ["/rope_parameters/rope_theta", "/rope_theta"].map(|path| fields.at(path).as_f64());
     let vocab = fields.count("vocab_size")?;
     if vocab < vocabulary().len() {
         let n_tokens = vocabulary().len();
@@ -59,10 +58,10 @@ fn shape(fields: &Fields<'_>) -> Result<TransformerConfig, InterchangeError> {
         n_layers: fields.count("num_hidden_layers")?,
         n_heads,
         d_ff: fields.count("intermediate_size")?,
-        rope_theta: theta.unwrap_or(10_000.0) as f32,
-        norm_eps: fields.json["rms_norm_eps"].as_f64().unwrap_or(1e-6) as f32,
+        rope_theta: thetas.into_iter().flatten().next().unwrap_or(10_000.0) as f32,
+        norm_eps: fields.at("/rms_norm_eps").as_f64().unwrap_or(1e-6) as f32,
         qk_norm,
-        tied: fields.json["tie_word_embeddings"].as_bool().unwrap_or(false),
+        tied: fields.at("/tie_word_embeddings").as_bool().unwrap_or(false),
         init_seed: 0,
         variant: Default::default(),
     })
@@ -71,9 +70,9 @@ fn shape(fields: &Fields<'_>) -> Result<TransformerConfig, InterchangeError> {
 /// Every token of the language must have our id there.
 fn check_tokens(path: &Path) -> Result<(), InterchangeError> {
     let fields = Fields { path, json: read_json(path)? };
-    let words = &fields.json["model"]["vocab"];
+    let words = fields.at("/model/vocab");
     for (string, id) in vocabulary().strings().zip(0_u64..) {
-        let found = words[string].as_u64();
+        let found = words.get(string).and_then(Value::as_u64);
         if found != Some(id) {
             let found = found.map_or_else(|| "missing".to_owned(), |found| format!("number {found}"));
             return Err(fields.refuse(format!("token {string:?} is {found}, ours is number {id}")));
@@ -88,17 +87,23 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
+    /// What stands at a JSON pointer; null where nothing does.
+    fn at(&self, path: &str) -> &Value {
+        self.json.pointer(path).unwrap_or(&Value::Null)
+    }
+
     fn count(&self, field: &str) -> Result<usize, InterchangeError> {
-        let count = self.json[field].as_u64().and_then(|count| usize::try_from(count).ok());
+        let count = self.at(&format!("/{field}")).as_u64().and_then(|count| usize::try_from(count).ok());
         count.filter(|count| *count > 0).ok_or_else(|| self.refuse(format!("no {field}")))
     }
 
     fn count_or(&self, field: &str, otherwise: usize) -> usize {
-        self.json[field].as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or(otherwise)
+        let count = self.at(&format!("/{field}")).as_u64();
+        count.and_then(|count| usize::try_from(count).ok()).unwrap_or(otherwise)
     }
 
     fn must_be(&self, field: &str, expected: &str) -> Result<(), InterchangeError> {
-        match self.json[field].as_str() {
+        match self.at(&format!("/{field}")).as_str() {
             Some(found) if found == expected => Ok(()),
             found => Err(self.refuse(format!("{field} is {}, not {expected}", found.unwrap_or("missing")))),
         }

@@ -1,4 +1,8 @@
 //! Settings of a predictor's training run: one TOML file, unknown keys refused.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use super::{Bins, PredictorSpec, Target, tokens};
 use crate::{

@@ -1,4 +1,8 @@
 //! Settings that every training run has, whatever it learns.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use super::SettingsError;
 use crate::Schedule;

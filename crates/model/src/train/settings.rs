@@ -1,4 +1,8 @@
 //! Settings of a training run: one TOML file, unknown keys refused.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use super::run_settings::{RunSettings, laid_over, within};
 use crate::{

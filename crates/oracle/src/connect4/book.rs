@@ -4,6 +4,10 @@
 //! the solver. Only positions of exactly four plies stand there, one of each mirror pair; shallower ones follow by
 //! minimax when the book is read. Text appended line by line makes building resumable: a stop loses the position in
 //! work, and a torn last line is cut off before building goes on.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use super::board::Board;
 use super::search::Search;

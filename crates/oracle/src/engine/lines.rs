@@ -43,7 +43,9 @@ impl Lines {
             slots.resize(number, None);
         }
         let LineReport { depth, score, first_move, .. } = report;
-        slots[number - 1] = Some(Kept { depth, score, first_move: first_move.to_owned() });
+        if let Some(slot) = slots.get_mut(number - 1) {
+            *slot = Some(Kept { depth, score, first_move: first_move.to_owned() });
+        }
     }
 
     /// The moves that were scored, each once.
@@ -81,8 +83,9 @@ pub(super) fn ranking(
     let nonsense = |_| EngineError::Nonsense { expected: "a legal best move", got: best.to_owned() };
     let best = position.parse_move(best).map_err(nonsense)?;
     // The engine knows more than its last full reports say: its choice goes first.
-    if let Some(at) = ranking.moves.iter().position(|entry| entry.mv == best) {
-        ranking.moves[..=at].rotate_right(1);
+    let at = ranking.moves.iter().position(|entry| entry.mv == best);
+    if let Some(up_to_it) = at.and_then(|at| ranking.moves.get_mut(..=at)) {
+        up_to_it.rotate_right(1);
     }
     Ok(ranking)
 }

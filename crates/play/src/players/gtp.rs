@@ -1,4 +1,8 @@
 //! A GTP engine in a child process as a player: any game, HTP for Hex.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::{Choice, Limit, Player, PlayerError, Thought, Turn};
 use mavis_game::{Game as _, Move, Position, Rules};

@@ -1,6 +1,11 @@
 //! A UCI engine in a child process as a player.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 mod engine;
+mod told;
 
 use crate::{Analysis, Choice, Limit, MoveAnalysis, Player, PlayerError, Thought, Turn};
 use engine::{Conversation, Order};
@@ -225,14 +230,11 @@ fn go(own: &UciLimits, turn: &Turn<'_>) -> Go {
         ..Go::default()
     };
     if let Some(clock) = clock {
-        let sides = match turn.position.side_to_move() {
-            Side::First => [0, 1],
-            Side::Second => [1, 0],
-        };
-        let both = [(clock.own, clock.increment), (clock.other, clock.other_increment)];
-        for (side, (left, increment)) in sides.into_iter().zip(both) {
-            go.clock[side] = Some(left);
-            go.increment[side] = Some(increment);
+        go.clock = [Some(clock.own), Some(clock.other)];
+        go.increment = [Some(clock.increment), Some(clock.other_increment)];
+        if turn.position.side_to_move() == Side::Second {
+            go.clock.reverse();
+            go.increment.reverse();
         }
         go.moves_to_go = clock.moves_to_go;
     }

@@ -129,8 +129,10 @@ impl Evaluator for Remote {
                 under_way.spawn(async move { (number, asker.answer(&request).await) });
             }
             while let Some(done) = under_way.join_next().await {
-                if let Ok((number, reply)) = done {
-                    replies[number] = reply;
+                if let Ok((number, reply)) = done
+                    && let Some(place) = replies.get_mut(number)
+                {
+                    *place = reply;
                 }
             }
             replies

@@ -167,7 +167,8 @@ impl Servers {
         loop {
             let now = Instant::now();
             let first = self.turn.fetch_add(1, Ordering::Relaxed);
-            let in_turn = (0..self.servers.len()).map(|at| &self.servers[(first + at) % self.servers.len()]);
+            let n_servers = self.servers.len();
+            let in_turn = self.servers.iter().cycle().skip(first % n_servers.max(1)).take(n_servers);
             let awake = in_turn.clone().filter(|server| server.resting(now).is_none());
             if let Some(server) = awake.min_by_key(|server| server.load()) {
                 return server;
@@ -257,7 +258,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 /// The first line of an answer that is none, for people.
 fn start_of(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&body[..body.len().min(400)]);
+    let text = String::from_utf8_lossy(body.get(..400).unwrap_or(body));
     text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(160).collect()
 }
 

@@ -128,7 +128,9 @@ impl LogProbs {
 fn distribution(weights: impl Iterator<Item = (Bucket, f64)>) -> Option<Distribution> {
     let mut buckets = [0.0_f32; N_BUCKETS];
     for (bucket, log) in weights.filter(|(_, log)| log.is_finite()) {
-        buckets[bucket.index()] += log.min(0.0).exp() as f32;
+        if let Some(weight) = buckets.get_mut(bucket.index()) {
+            *weight += log.min(0.0).exp() as f32;
+        }
     }
     let total: f32 = buckets.iter().sum();
     (total > 0.0).then(|| Distribution(buckets.map(|weight| weight / total)))

@@ -52,10 +52,10 @@ impl SavedTree {
             stack.push((0, 0, Vec::new()));
         }
         while let Some((first, second, line)) = stack.pop() {
+            let (Some(one), Some(two)) = (self.nodes.get(first), other.nodes.get(second)) else { continue };
             diff.common_nodes += 1;
-            diff.only_first -= 1;
-            diff.only_second -= 1;
-            let (one, two) = (&self.nodes[first], &other.nodes[second]);
+            diff.only_first = diff.only_first.saturating_sub(1);
+            diff.only_second = diff.only_second.saturating_sub(1);
             diff.other_best +=
                 usize::from(one.best().map(|best| best.code) != two.best().map(|best| best.code));
             let twin = |entry: &SavedMove, among: &[SavedMove]| {

@@ -56,7 +56,7 @@ fn check_moves<G: Game>(saved: &SavedTree, root: &G) -> Result<(), TreeError> {
     for (node, entries) in saved.nodes.iter().enumerate() {
         let broken = |reason| TreeError::Broken { node, reason };
         // Parents come first, so that the position is there unless the tree is broken.
-        let position = positions[node].take().ok_or(broken("nothing leads to it"))?;
+        let position = positions.get_mut(node).and_then(Option::take).ok_or(broken("nothing leads to it"))?;
         for entry in &entries.moves {
             let mut after = position.clone();
             after.play(Move(entry.code)).map_err(|_| broken("one of its moves is illegal"))?;

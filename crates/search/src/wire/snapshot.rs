@@ -27,12 +27,14 @@ impl<G: Game> Search<G> {
                 saved_move(tree, edge, position.as_ref())
             });
             let moves = moves.collect();
-            nodes[node.0 as usize] = Some(SavedNode {
-                state: self.model_state(node).map(|state| state.to_string()),
-                sum: tree.node(node).sum,
-                proof: saved_proof(tree.node(node).proof),
-                moves,
-            });
+            if let Some(place) = nodes.get_mut(node.0 as usize) {
+                *place = Some(SavedNode {
+                    state: self.model_state(node).map(|state| state.to_string()),
+                    sum: tree.node(node).sum,
+                    proof: saved_proof(tree.node(node).proof),
+                    moves,
+                });
+            }
         }
         SavedTree {
             version: VERSION,

@@ -1,4 +1,5 @@
 //! `mavis analyze --pgn`: evaluations and swings written into whole games.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use mavis_data::pgn::{Note, PgnGame, move_text};
 use mavis_game::{Game as _, Move, Position, Side};
@@ -46,7 +47,7 @@ pub(super) fn analyze(
     player.new_game(game.start.rules());
     let mut judged = Vec::new();
     for (ply, position) in positions.iter().enumerate() {
-        match analyze_ply(&game.start, &moves[..ply], position, player, limit, cancel) {
+        match analyze_ply(&game.start, moves.get(..ply).unwrap_or(&moves), position, player, limit, cancel) {
             Ok(judgment) => judged.push(judgment),
             Err(_) if cancel.is_cancelled() => break,
             Err(error) => return Err(error),
@@ -58,13 +59,12 @@ pub(super) fn analyze(
     let mut rows = Vec::new();
     for (ply, made) in game.moves.iter_mut().enumerate() {
         let [before, after] = judged.get(ply..ply + 2).unwrap_or_default() else { break };
-        let position = &positions[ply];
+        let [position, reached] = positions.get(ply..ply + 2).unwrap_or_default() else { break };
         let best = before.best.unwrap_or(made.mv);
         let loss = if best == made.mv { 0.0 } else { (before.value - (1.0 - after.value)).max(0.0) };
         let swing = SWINGS.into_iter().find(|(least, ..)| loss >= *least);
         let best = move_text(position, best);
-        let mut comment =
-            positions[ply + 1].outcome().is_none().then(|| evaluation(&positions[ply + 1], after));
+        let mut comment = reached.outcome().is_none().then(|| evaluation(reached, after));
         if let Some((_, glyph, name)) = swing {
             let words = format!("{name}: {best} was better by {:.0} %", 100.0 * loss);
             comment = Some(comment.map_or_else(|| words.clone(), |comment| format!("{comment} {words}")));
@@ -75,7 +75,7 @@ pub(super) fn analyze(
         made.notes.retain_mut(keep);
         let glyphs = made.notes.iter().take_while(|note| matches!(note, Note::Glyph(_))).count();
         made.notes.splice(glyphs..glyphs, comment.map(Note::Comment));
-        let value = first_side(&positions[ply + 1], after.value);
+        let value = first_side(reached, after.value);
         let text = move_text(position, made.mv);
         rows.push(AnalyzedMove { r#move: text, best, value, loss, swing: swing.map(|(.., name)| name) });
     }
@@ -141,7 +141,7 @@ fn keep(note: &mut Note) -> bool {
     let Note::Comment(text) = note else { return true };
     for command in ["[%eval ", "[%value "] {
         while let Some(begin) = text.find(command) {
-            let Some(length) = text[begin..].find(']') else { break };
+            let Some(length) = text.get(begin..).and_then(|rest| rest.find(']')) else { break };
             text.replace_range(begin..=begin + length, "");
         }
     }

@@ -36,7 +36,7 @@ pub(crate) struct BenchData {
     #[arg(long, default_value_t = 5_000)]
     nodes: u64,
     /// Engines at work
-    #[arg(long, short, default_value_t = 2)]
+    #[arg(long, short, default_value_t = 2, value_parser = crate::input::at_once)]
     jobs: usize,
     /// Positions to annotate
     #[arg(long, default_value_t = 600)]

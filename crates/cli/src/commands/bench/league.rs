@@ -52,7 +52,7 @@ pub(crate) struct BenchLeague {
     #[arg(long, default_value_t = 40)]
     games: u64,
     /// Games at once
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_parser = crate::input::at_once)]
     concurrency: usize,
     /// One JSON object
     #[arg(long)]

@@ -47,7 +47,7 @@ pub(crate) struct Annotate {
     #[arg(long)]
     out: PathBuf,
     /// Oracles that work concurrently, each on its own thread. Default: one per core
-    #[arg(long, short)]
+    #[arg(long, short, value_parser = crate::input::at_once)]
     jobs: Option<usize>,
     /// Positions a shard
     #[arg(long, default_value_t = 10_000)]

@@ -105,13 +105,14 @@ impl Import {
             None => Format::guess(source, b"").is_annotated(),
         });
         let kinds: Vec<bool> = kinds.collect();
-        if kinds.iter().any(|kind| *kind != kinds[0]) {
+        let all = kinds.first().copied().unwrap_or_default();
+        if kinds.iter().any(|kind| *kind != all) {
             return Err(BadInput::new(
                 "annotations and games cannot go into one table: import them one by one",
             )
             .into());
         }
-        Ok(kinds[0])
+        Ok(all)
     }
 
     fn report(&self, counts: &ImportCounts) -> anyhow::Result<()> {

@@ -42,7 +42,7 @@ pub(crate) struct Selfplay {
     #[arg(long)]
     out: PathBuf,
     /// Oracles that work concurrently, each on its own thread. Default: one per core
-    #[arg(long, short)]
+    #[arg(long, short, value_parser = crate::input::at_once)]
     jobs: Option<usize>,
     /// Games a shard
     #[arg(long, default_value_t = 500)]

@@ -72,7 +72,7 @@ pub(crate) struct Traces {
     #[arg(long)]
     out: PathBuf,
     /// Threads. Default: one per core
-    #[arg(long, short)]
+    #[arg(long, short, value_parser = crate::input::at_once)]
     jobs: Option<usize>,
     /// Roots a shard
     #[arg(long, default_value_t = 1_024)]
@@ -193,7 +193,7 @@ impl Traces {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(derive(self.seed, &[number]));
             let mut position = reader.position(&row.game, &row.start).map_err(BadInput::new)?;
             let n_plies = random.random_range(0..row.moves.len().max(1));
-            for text in &row.moves[..n_plies.min(row.moves.len())] {
+            for text in row.moves.iter().take(n_plies) {
                 let named = |error| BadInput::new(format!("game {}: {error}", row.game_id));
                 position.play_text(text).map_err(named)?;
             }

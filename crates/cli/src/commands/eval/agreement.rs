@@ -34,7 +34,7 @@ pub(crate) struct Agreement {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Positions in one pass of the model
-    #[arg(long, default_value_t = 32)]
+    #[arg(long, default_value_t = 32, value_parser = crate::input::at_once)]
     batch: usize,
     /// One JSON object
     #[arg(long)]

@@ -36,7 +36,7 @@ pub(super) struct Asked {
     #[arg(long)]
     depth: Option<u32>,
     /// Positions evaluated concurrently. Default: 32 for model players, 1 per core for others, 1 with --movetime
-    #[arg(long, short)]
+    #[arg(long, short, value_parser = crate::input::at_once)]
     jobs: Option<usize>,
     /// One JSON object
     #[arg(long)]

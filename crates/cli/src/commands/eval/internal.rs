@@ -47,13 +47,13 @@ pub(crate) struct Internal {
     #[arg(long, conflicts_with = "game")]
     input: Vec<PathBuf>,
     /// Positions of each game or file
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, default_value_t = 50, value_parser = crate::input::in_memory)]
     positions: usize,
     /// Makes the positions repeat exactly
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Traces written in the same passes
-    #[arg(long, default_value_t = 16)]
+    #[arg(long, default_value_t = 16, value_parser = crate::input::at_once)]
     batch: usize,
     /// Writes every trace a second time without drafts, and compares text and time
     #[arg(long)]

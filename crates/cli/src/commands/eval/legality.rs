@@ -42,7 +42,7 @@ pub(crate) struct Legality {
     #[arg(long)]
     input: Vec<PathBuf>,
     /// So many chess positions with random pieces on random squares, as `mavis data ood` makes them
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::input::in_memory)]
     ood: Option<usize>,
     /// At most so many positions of each input: the first puzzles, or rows drawn by the seed
     #[arg(long)]
@@ -57,7 +57,7 @@ pub(crate) struct Legality {
     #[arg(long)]
     fen: bool,
     /// Positions in one pass of the model
-    #[arg(long, default_value_t = 32)]
+    #[arg(long, default_value_t = 32, value_parser = crate::input::at_once)]
     batch: usize,
     /// One JSON object, with bands by the number of legal moves
     #[arg(long)]
@@ -204,10 +204,11 @@ impl Legality {
 pub(super) fn read(path: &Path, limit: Option<usize>, seed: u64) -> anyhow::Result<Vec<Asked>> {
     if positions::is_puzzles(path) {
         let list = positions::puzzles(path, limit)?;
-        let asked = list.into_iter().map(|puzzle| {
+        let asked = list.into_iter().filter_map(|puzzle| {
+            let &first = puzzle.moves.first()?;
             let mut position = puzzle.position.clone();
-            position.play_unchecked(puzzle.moves[0]);
-            Asked { position, reached: Some((puzzle.position, puzzle.moves[0])) }
+            position.play_unchecked(first);
+            Some(Asked { position, reached: Some((puzzle.position, first)) })
         });
         return Ok(asked.collect());
     }

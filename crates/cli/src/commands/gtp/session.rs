@@ -44,7 +44,7 @@ const COMMANDS: &[(&str, Handler)] = &[
     ("version", |session, arguments| {
         nothing(arguments, &format!("{} ({})", env!("CARGO_PKG_VERSION"), session.spec))
     }),
-    ("known_command", |_, arguments| Ok((arguments.len() == 1 && find(arguments[0]).is_some()).to_string())),
+    ("known_command", |_, arguments| Ok(matches!(arguments, [name] if find(name).is_some()).to_string())),
     ("list_commands", |_, arguments| {
         let names: Vec<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
         nothing(arguments, &names.join("\n"))
@@ -174,12 +174,13 @@ impl GtpSession {
     }
 
     fn board_size(&mut self, arguments: &[&str]) -> Outcome {
-        let numbers: Vec<u32> = arguments.iter().map_while(|text| text.parse().ok()).collect();
-        if numbers.len() != arguments.len() || !(1..=2).contains(&numbers.len()) {
-            return Err(SYNTAX.to_owned());
-        }
+        let number = |text: &str| text.parse::<u32>().map_err(|_| SYNTAX.to_owned());
+        let (width, height) = match arguments {
+            [width] => (number(width)?, None),
+            [width, height] => (number(width)?, Some(number(height)?)),
+            _ => return Err(SYNTAX.to_owned()),
+        };
         let unacceptable = || "unacceptable size".to_owned();
-        let (width, height) = (numbers[0], numbers.get(1).copied());
         let fits = |expected: (u32, u32)| width == expected.0 && height.is_none_or(|it| it == expected.1);
         match self.rules {
             Rules::Hex { swap, .. } => {
@@ -224,7 +225,7 @@ impl GtpSession {
         let began = Instant::now();
         let limit = self.limit(side);
         let choice = self.player.choose(&mut turn(&board, limit, &mut |_| {}));
-        if let (Some(time), Some(clock)) = (self.time, &mut self.clocks[side.index()]) {
+        if let (Some(time), Some(clock)) = (self.time, side.of_mut(&mut self.clocks)) {
             *clock = time.after(*clock, began.elapsed());
         }
         let mv = match choice {
@@ -287,16 +288,16 @@ impl GtpSession {
         let (side, Some(left), Ok(stones)) = (self.side(side)?, seconds(left), stones.parse()) else {
             return Err(SYNTAX.to_owned());
         };
-        self.clocks[side.index()] = Some(SideClock { left, stones });
+        *side.of_mut(&mut self.clocks) = Some(SideClock { left, stones });
         Ok(String::new())
     }
 
     /// The limit of a move by the clock; without one the player's own holds.
     fn limit(&self, side: Side) -> Limit {
-        let clock = self.clocks[side.index()].map(|clock| Clock {
+        let clock = side.of(&self.clocks).map(|clock| Clock {
             // Half of a short time is left to think.
             own: clock.left.saturating_sub(OVERHEAD).max(clock.left / 2),
-            other: self.clocks[side.other().index()].map_or(clock.left, |other| other.left),
+            other: side.other().of(&self.clocks).map_or(clock.left, |other| other.left),
             increment: Duration::ZERO,
             other_increment: Duration::ZERO,
             moves_to_go: Some(clock.stones).filter(|&stones| stones > 0),

@@ -75,7 +75,7 @@ struct Folder {
     #[arg(long)]
     out: PathBuf,
     /// Games at once; the configuration's number if absent, else as many as cores allow
-    #[arg(long)]
+    #[arg(long, value_parser = crate::input::at_once)]
     concurrency: Option<usize>,
     /// Let timed players share cores, which changes their strength
     #[arg(long)]

@@ -1,4 +1,5 @@
 //! The file that describes a table of matches.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use super::table::{Against, Match};
 use crate::input::{BadInput, OrBadInput};
@@ -105,13 +106,14 @@ impl TableConfig {
             Against::Deterministic => wrapped("predicted", &wrapped("fresh", nominal)),
             Against::Stochastic => wrapped("fresh", rival.as_ref().unwrap_or(nominal)),
         };
-        let mut players = vec![
+        let mut other = named(&other, &against.to_string());
+        // MPC-MC has its limits in its line, for each call; the other side has them for its move.
+        other.limits = Some(self.limits.clone());
+        let players = vec![
             named(&self.mpc(steps, &evaluator, opponent.as_ref(), false), "standard"),
             named(&self.mpc(steps, &evaluator, opponent.as_ref(), true), "fortified"),
-            named(&other, &against.to_string()),
+            other,
         ];
-        // MPC-MC has its limits in its line, for each call; the other side has them for its move.
-        players[2].limits = Some(self.limits.clone());
         let title = format!("{}: steps {steps}, {against}", self.name);
         let league = LeagueConfig {
             seed: self.seed,

@@ -1,4 +1,5 @@
 //! `mavis train plot`: curves of training runs, laid over each other.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::{commands::wrote, input::BadInput};
 use anyhow::Context;
@@ -136,12 +137,12 @@ fn read(path: &Path, runs: &mut Vec<PlottedRun>) -> anyhow::Result<()> {
     let stem = stem.map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
     let first = runs.len();
     // A line without an end was being written when its process was killed, or is being written now.
-    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     for (idx, line) in whole.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let line: Value = serde_json::from_str(line)
             .map_err(|error| BadInput::new(format!("{} line {}: {error}", file.display(), idx + 1)))?;
         let name = line.get("run").and_then(Value::as_str).unwrap_or(&stem).to_owned();
-        match runs[first..].iter_mut().find(|run| run.name == name) {
+        match runs.iter_mut().skip(first).find(|run| run.name == name) {
             Some(run) => run.lines.push(line),
             None => runs.push(PlottedRun { name, lines: vec![line] }),
         }

@@ -9,7 +9,7 @@ use crate::{
     input::{BadInput, OrBadInput},
     registry,
 };
-use mavis_game::{Game as _, Move, Position, Rules, Side};
+use mavis_game::{Game as _, Move, Position, Rules};
 use mavis_oracle::uci::{Command, EngineMessage, Go, Start};
 use mavis_play::{Clock, Limit, PlayerSpec, Registry};
 use std::time::{Duration, Instant};
@@ -165,16 +165,13 @@ impl UciSession {
     fn limit(&self, go: &Go) -> Limit {
         let overhead = self.options.move_overhead;
         let less = |time: Duration| time.min(LONGEST).saturating_sub(overhead);
-        let (own, other) = match self.position.side_to_move() {
-            Side::First => (0, 1),
-            Side::Second => (1, 0),
-        };
+        let side = self.position.side_to_move();
         let capped = |time: Option<Duration>| time.unwrap_or_default().min(LONGEST);
-        let clock = go.clock[own].map(|left| Clock {
+        let clock = side.of(&go.clock).map(|left| Clock {
             own: less(left),
-            other: go.clock[other].unwrap_or(left).min(LONGEST),
-            increment: capped(go.increment[own]),
-            other_increment: capped(go.increment[other]),
+            other: side.other().of(&go.clock).unwrap_or(left).min(LONGEST),
+            increment: capped(*side.of(&go.increment)),
+            other_increment: capped(*side.other().of(&go.increment)),
             moves_to_go: go.moves_to_go.filter(|&moves| moves > 0),
         });
         let by_mate = go.mate.map(|moves| moves.saturating_mul(2).saturating_sub(1).max(1));

@@ -1,10 +1,10 @@
 //! One running engine and our side of the conversation.
 
-use super::UciSettings;
+use super::{UciSettings, told::Told};
 use mavis_game::{Game as _, Move, Position, Rules};
 use mavis_oracle::{
     process::{ChildProcess, EngineError},
-    uci::{Command, EngineMessage, Go, Info, OptionKind, Start, UciOption, option_names},
+    uci::{Command, EngineMessage, Go, Info, OptionKind, UciOption, option_names},
 };
 use mavis_search::Cancel;
 use std::time::{Duration, Instant};
@@ -20,6 +20,7 @@ pub(super) struct Conversation {
     patience: Duration,
     chess960: bool,
     n_lines: u32,
+    told: Told,
 }
 
 /// One search.
@@ -43,6 +44,7 @@ impl Conversation {
             patience: settings.patience.startup,
             chess960: false,
             n_lines: 1,
+            told: Told::default(),
         };
         engine.say(&Command::Uci)?;
         let deadline = Instant::now() + engine.patience;
@@ -86,8 +88,9 @@ impl Conversation {
         heard: &mut dyn FnMut(&Info),
     ) -> Result<Option<String>, EngineError> {
         self.prepare(order)?;
-        self.say(&position_command(order.start, order.moves))?;
-        self.say(&Command::Go(order.go.clone()))?;
+        // In one write, so that the engine wakes up once.
+        let position = self.told.command(order.start, order.moves);
+        self.process.send(&format!("{position}\ngo{}\n", order.go))?;
         let mut stop = order.cancel.is_cancelled().then(Instant::now);
         let began = Instant::now();
         let mut told = false;
@@ -190,15 +193,4 @@ impl Conversation {
         let after = self.patience;
         self.process.line(deadline)?.ok_or(EngineError::Late { expected, after })
     }
-}
-
-/// The start and every move since, so that the engine knows of repetitions.
-fn position_command(start: &Position, moves: &[Move]) -> Command {
-    let mut after = start.clone();
-    let texts = moves.iter().map_while(|&mv| {
-        let text = after.move_text(mv);
-        after.play(mv).ok().map(|()| text)
-    });
-    let moves = texts.collect();
-    Command::Position { start: Start::Fen(start.to_string()), moves }
 }
