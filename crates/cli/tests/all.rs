@@ -1,9 +1,11 @@
 //! The program through its real binary, and what others make of its files and protocols. One binary, since every binary is linked, and its generic code compiled, by itself.
 
 mod analyze;
+mod cluster;
 mod data;
 mod documents;
 mod eval;
+mod extremes;
 mod gtp;
 mod internal;
 mod league;
@@ -11,12 +13,15 @@ mod mcp;
 mod model;
 mod mpc;
 mod peers;
+mod plan;
 mod predictor;
 mod probs;
 mod processes;
 mod program;
+mod ranks;
 mod serve;
 mod server_peers;
+mod servers;
 mod support;
 mod terminal;
 mod train;

@@ -1,12 +1,9 @@
 //! One evaluator over several real servers, which are killed and started again in the middle of a game.
 #![allow(clippy::unwrap_used, reason = "a panic is the failure a test wants to show")]
 
-#[path = "support/server.rs"]
-mod server;
-
+use crate::support::server::Server;
 use mavis_game::{Game as _, Position, Rules};
 use mavis_play::{Limit, Player, Registry, Thought, Turn, add_servers};
-use server::Server;
 use std::time::Duration;
 
 const PLIES: usize = 12;

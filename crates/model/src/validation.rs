@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn passes_cover_everything_and_stay_small() {
         assert_eq!(passes(&[3, 3, 3, 9, 1], 7), [0..2, 2..3, 3..4, 4..5]);
-        assert_eq!(passes(&[], 7), []);
+        assert!(passes(&[], 7).is_empty());
         assert_eq!(passes(&[1, 1, 7], 7), [0..2, 2..3]);
     }
 }

@@ -101,7 +101,7 @@ impl<G: FromRules> GameRunner<G> {
             }
         }
         let task = Arc::new(task);
-        let pool = Pool::start(1, &task).map_err(|error| error.to_string())?;
+        let pool = Pool::start(1, &task, Vec::new()).map_err(|error| error.to_string())?;
         Ok((task, pool))
     }
 }

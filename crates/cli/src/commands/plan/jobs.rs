@@ -16,7 +16,7 @@ use mavis_data::{
 };
 use mavis_game::Rules;
 use mavis_league::wire::{LeagueConfig, LeagueStore, PlayerConfig};
-use mavis_model::{loader::Batches as _, pack::Packed, train::Budget};
+use mavis_model::{loader::Batches as _, pack::PackedBatch, train::Budget};
 use std::{
     collections::HashSet,
     ffi::OsString,
@@ -272,7 +272,7 @@ impl PlanTrain {
         let settings = train::read_settings(&self.config, &self.overrides)?;
         settings.network().or_bad_input()?;
         let mixture = train::material(&settings)?.mixture;
-        let (mut packed, mut n_tokens) = (Packed::default(), 0);
+        let (mut packed, mut n_tokens) = (PackedBatch::default(), 0);
         for batch in 0..BATCHES {
             mixture.fill(batch, &mut packed)?;
             n_tokens += packed.batch.len();
