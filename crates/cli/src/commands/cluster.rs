@@ -11,9 +11,9 @@ use mavis_queue::{Cluster, Needs, QueueError};
 use std::path::PathBuf;
 
 /// Where a command sends its jobs.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct ClusterArgs {
-    /// Send the jobs to workers: addresses of NATS servers, separated by commas (nats://host:4222, tls://host:4222)
+    /// The queue of jobs for workers on other machines: addresses of NATS servers, separated by commas (nats://host:4222, tls://host:4222)
     #[arg(long, value_name = "SERVERS")]
     cluster: Option<String>,
     /// Settings of the queue as TOML: servers, credentials, TLS, replicas (docs/cluster.md)

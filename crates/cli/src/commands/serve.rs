@@ -9,7 +9,7 @@ use crate::{
 use anyhow::Context as _;
 use clap::Args;
 use mavis_play::{PlayerSpec, Registry};
-use mavis_web::{Limits, Policy, WebSettings};
+use mavis_web::{Limits, Policy, QueueSource, WebSettings};
 use rand::{TryRngCore as _, rngs::OsRng};
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener},
@@ -41,6 +41,9 @@ pub(crate) struct Serve {
     /// A name under which clients may address the server, besides localhost and IP addresses; may be repeated
     #[arg(long, value_name = "HOST")]
     name: Vec<String>,
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    cluster: super::cluster::ClusterArgs,
     /// The secret that every request must carry (default: none on loopback, a random one elsewhere)
     #[arg(long)]
     token: Option<String>,
@@ -68,6 +71,7 @@ impl Serve {
         if self.token.as_ref().is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_alphanumeric())) {
             return Err(BadInput::new("--token: expected letters and digits only").into());
         }
+        let queue = self.queue()?;
         let token = match self.token {
             None if !self.address.is_loopback() => Some(secret()?),
             token => token,
@@ -83,13 +87,29 @@ impl Serve {
             limits,
             hosts,
             folders: if self.show.is_empty() { usual_folders() } else { self.show },
-            queue: None,
+            queue,
             token: token.clone(),
         };
         answer(&format!("Mavis is at {}", link(address, token.as_deref())))?;
         note("Open it in a browser. Ctrl-C ends the server.");
         let (stop, _) = stop::tokens();
         mavis_web::run(settings, listener, &stop).context("the server stopped")
+    }
+
+    /// The queue whose jobs the page shows.
+    #[cfg(feature = "cluster")]
+    fn queue(&self) -> anyhow::Result<Option<QueueSource>> {
+        use super::cluster::needs;
+        let Some(queue) = self.cluster.connect(needs())? else { return Ok(None) };
+        Ok(Some(std::sync::Arc::new(move || {
+            let status = queue.status().map_err(|error| error.to_string())?;
+            serde_json::to_value(status).map_err(|error| error.to_string())
+        })))
+    }
+
+    #[cfg(not(feature = "cluster"))]
+    fn queue(&self) -> anyhow::Result<Option<QueueSource>> {
+        Ok(None)
     }
 
     /// The page on loopback, for a person who typed nothing but the program's name.
@@ -100,6 +120,8 @@ impl Serve {
             allow: Vec::new(),
             show: Vec::new(),
             name: Vec::new(),
+            #[cfg(feature = "cluster")]
+            cluster: Default::default(),
             token: None,
             max_seconds: 60.0,
             max_searches: Limits::default().per_client,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { chromium } from 'playwright-core';
 
@@ -15,9 +16,16 @@ const DESKTOP = { width: 1280, height: 800 }, PHONE = { width: 390, height: 844 
 // A real league of 24 games, for the view of leagues.
 const studies = mkdtempSync(`${tmpdir()}/mavis-page-`);
 writeFileSync(`${studies}/league.toml`, 'name = "Three small players"\ngame = "connect4"\n[schedule]\npairs = 4\n[[players]]\nplayer = "random"\n[[players]]\nplayer = "lookahead:1"\n[[players]]\nplayer = "mcts:sims=50"\n');
-execFileSync(binary, ['league', 'run', '--config', `${studies}/league.toml`, '--out', `${studies}/league`], { stdio: 'ignore' });
 
-const server = spawn(binary, ['serve', '--port', '0', '--show', studies], { stdio: ['ignore', 'pipe', 'inherit'] });
+// A real queue with a worker, which plays that league.
+const port = await new Promise(resolve => { const probe = createServer().listen(0, '127.0.0.1', () => { const { port } = probe.address(); probe.close(() => resolve(port)); }); });
+const queue = `nats://127.0.0.1:${port}`;
+const helpers = [spawn('nats-server', ['-js', '-a', '127.0.0.1', '-p', String(port), '-sd', `${studies}/queue`], { stdio: 'ignore' }),
+  spawn(binary, ['worker', '--queue', queue, '--name', 'first-worker'], { stdio: 'ignore' })];
+process.on('exit', () => helpers.forEach(helper => helper.kill('SIGKILL')));
+execFileSync(binary, ['league', 'run', '--config', `${studies}/league.toml`, '--out', `${studies}/league`, '--cluster', queue], { stdio: 'ignore' });
+
+const server = spawn(binary, ['serve', '--port', '0', '--show', studies, '--cluster', queue], { stdio: ['ignore', 'pipe', 'inherit'] });
 const base = await new Promise((resolve, reject) => {
   server.stdout.on('data', data => { const found = /http:\S+/.exec(data); if (found) resolve(found[0]); });
   server.on('exit', code => reject(new Error(`mavis serve ended with ${code}`)));
@@ -232,6 +240,17 @@ const steps = {
     const game = await page.textContent('.game-list button b');
     await page.click('.game-list button');
     await page.waitForFunction(result => document.getElementById('status').textContent.includes(`Game over: ${result}`), game);
+    await page.context().close();
+  },
+  async 'jobs and workers of a queue are shown'() {
+    const page = await open();
+    await page.click('#studies-button');
+    await page.click('.study-list button:has-text("Jobs and workers")');
+    await page.waitForSelector('th:has-text("first-worker")');
+    assert.match(await page.textContent('.studies .note'), /0 jobs wait, 0 in work, 0 set aside · [1-9]/);
+    assert.match(await page.textContent('.studies'), /at work/);
+    await shot(page, 'queue-desktop');
+    await audit(page, 'queue');
     await page.context().close();
   },
   async 'phone and dark pages, and no serious fault of accessibility'() {

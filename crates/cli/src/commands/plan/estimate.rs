@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn numbers_are_shown_as_people_write_them() {
         assert_eq!([grouped(999.0), grouped(1000.0), grouped(1_234_567.4)], ["999", "1,000", "1,234,567"]);
-        assert_eq!([number(0.01234), number(3.14159), number(31.4159)], ["0.0123", "3.14", "31.4"]);
+        assert_eq!([number(0.01234), number(2.71428), number(27.1428)], ["0.0123", "2.71", "27.1"]);
         assert_eq!([duration(90.0), duration(600.0), duration(1e7)], ["90.0 s", "10.0 minutes", "116 days"]);
     }
 }
