@@ -9,6 +9,7 @@ use super::{answer, answer_json, note};
 use crate::input::BadInput;
 use clap::Args;
 use mavis_game::Rules;
+use mavis_net::Device;
 use mavis_queue::cluster::{WorkerEvent, WorkerSettings, work};
 use mavis_queue::{Cluster, Offer, PROTOCOL, QueueError, Stations, content_hash};
 use serde_json::json;
@@ -123,8 +124,10 @@ fn default_name() -> String {
     format!("{}-{}", host.chars().map(plain).collect::<String>(), std::process::id())
 }
 
+/// The GPU that models would use here.
 fn gpu() -> Option<String> {
-    None
+    let device = Device::Auto.resolved().ok()?;
+    (device == Device::Cuda).then(|| "CUDA".to_owned())
 }
 
 fn described(offer: &Offer) -> String {

@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 pub(super) const ALIVE: Duration = Duration::from_secs(5);
 /// How long the servers may fail to answer before a request is given up: an election takes seconds, a restart perhaps a minute.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// The same while the queue is opened: somebody waits for it, and a cluster that has just started elects its leader in seconds.
-const OPENING: Duration = Duration::from_secs(20);
+/// The same while the queue is opened: somebody waits for it, and servers that have just started elect leaders first.
+const OPENING: Duration = Duration::from_secs(60);
 /// How long a server with JetStream may seem to have none.
 const ELECTION: Duration = Duration::from_secs(3);
 /// The most a job may hold; servers refuse messages above a megabyte by default.
