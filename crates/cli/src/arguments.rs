@@ -67,7 +67,7 @@ mod tests {
     fn mistakes_are_one_line() {
         check(
             "plya",
-            "unrecognized subcommand 'plya' (tip: some similar subcommands exist: 'players', 'play'); see mavis --help",
+            "unrecognized subcommand 'plya' (tip: some similar subcommands exist: 'players', 'plan', 'play'); see mavis --help",
         );
         check(
             "play --agianst mav",

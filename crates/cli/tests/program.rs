@@ -147,7 +147,7 @@ fn version_help_and_mistakes_of_the_command_line() {
     assert!(mavis.stdout("help players").contains("mav-mcts"));
     assert_eq!(mavis.stdout("help league run"), mavis.stdout("league run --help"));
     mavis.check_bad("help plya", "no help on 'plya'");
-    mavis.check_bad("plya", "'players', 'play'");
+    mavis.check_bad("plya", "'plan', 'play'");
     mavis.check_bad("play --agianst mav", "'--against'); see mavis play --help");
     mavis.check_bad("play --clock soon", "bad time control 'soon'");
     assert!(mavis.stdout("completions bash").contains("_mavis()"));

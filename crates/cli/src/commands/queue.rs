@@ -14,12 +14,20 @@ use std::fmt::Write as _;
 #[derive(Subcommand)]
 pub(crate) enum Queue {
     /// Jobs that wait, are in work or were set aside, and who can run them
+    ///
+    /// Example: mavis queue status --queue nats://127.0.0.1:4222
     Status(Show),
     /// Workers with what they declared and did
+    ///
+    /// Example: mavis queue workers --queue nats://127.0.0.1:4222
     Workers(Show),
     /// Puts jobs that were set aside back on the queue
+    ///
+    /// Example: mavis queue retry --queue nats://127.0.0.1:4222
     Retry(Retry),
     /// Removes jobs that wait and jobs that were set aside
+    ///
+    /// Example: mavis queue purge --queue nats://127.0.0.1:4222
     Purge(Purge),
 }
 
