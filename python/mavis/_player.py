@@ -53,7 +53,7 @@ def analyze(
     shown = json.loads(player._analyze(position, time=time, nodes=nodes, depth=depth))
     rows = []
     for row in shown.pop("moves"):
-        weights = row.pop("distribution")
+        weights = row.pop("distribution", None)
         distribution = None if weights is None else np.array(weights, dtype=np.float32)
         rows.append(MoveAnalysis(**row, distribution=distribution))
     return Analysis(**shown, moves=rows)

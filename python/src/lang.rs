@@ -1,6 +1,7 @@
 //! The MAV language: tokens, prompts, examples, and what a text means.
 
 use crate::{arrays::bytes_of, bad_input, position::Position};
+use mavis_bundled::wire::CheckRecord;
 use mavis_game::{Game as _, Move, Position as AnyPosition, Rules};
 use mavis_lang::{
     Answer, Commands, Listing, Request, Start, Token, Variety, check_answer, export, parse_commands,
@@ -160,38 +161,10 @@ fn commands_text(text: &str) -> &str {
     header.split_once('>').map_or("", |(_, commands)| commands).trim()
 }
 
-#[derive(Serialize)]
-struct Checked {
-    n_answers: usize,
-    n_right: usize,
-    n_unreadable: usize,
-    mistakes: Vec<Mistake>,
-}
-
-#[derive(Serialize)]
-struct Mistake {
-    record: usize,
-    line: usize,
-    kind: String,
-    reason: String,
-}
-
 /// Judges a text of model answers, records separated by empty lines; the JSON of `mavis lang check`.
 #[pyfunction]
 #[pyo3(signature = (text, /))]
 pub(crate) fn check(py: Python<'_>, text: &str) -> PyResult<String> {
     let report = py.detach(|| report::check(text));
-    let mistake = |failure: &report::Failure| Mistake {
-        record: failure.record,
-        line: failure.line,
-        kind: failure.mistake.kind.to_string(),
-        reason: failure.mistake.to_string(),
-    };
-    let checked = Checked {
-        n_answers: report.metrics.n_answers,
-        n_right: report.metrics.n_right,
-        n_unreadable: report.n_unreadable,
-        mistakes: report.failures.iter().map(mistake).collect(),
-    };
-    serde_json::to_string(&checked).map_err(bad_input)
+    serde_json::to_string(&CheckRecord::from(&report)).map_err(bad_input)
 }

@@ -1,9 +1,9 @@
 //! Solvers and oracles.
 
 use crate::{bad_input, chain, interrupt, position::Position};
-use mavis_bundled::OracleMaker;
-use mavis_game::{Game as _, Position as AnyPosition, Rules};
-use mavis_oracle::{Oracle as AnyOracle, OracleError, Ranking, Score, connect4::Connect4Solver};
+use mavis_bundled::{OracleMaker, wire::SolvedRecord};
+use mavis_game::{Game as _, Rules};
+use mavis_oracle::{Oracle as AnyOracle, OracleError, Score, connect4::Connect4Solver};
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use serde::Serialize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,7 @@ pub(crate) struct Oracle {
 }
 
 #[derive(Serialize)]
-struct Judged {
+struct RankedMoveRecord {
     r#move: String,
     score: f64,
     unit: &'static str,
@@ -67,13 +67,13 @@ impl Oracle {
         drop(position);
         let work = move || oracle.lock().unwrap_or_else(PoisonError::into_inner).evaluate(&asked);
         let ranking = interrupt::run_detached(py, work)?.map_err(failure)?;
-        let moves: Vec<Judged> = ranking
+        let moves: Vec<RankedMoveRecord> = ranking
             .moves
             .iter()
             .map(|entry| {
                 let (score, unit) = plain(entry.score);
                 let (plies, win_probability) = (entry.plies, entry.win_probability);
-                Judged { r#move: judged.move_text(entry.mv), score, unit, plies, win_probability }
+                RankedMoveRecord { r#move: judged.move_text(entry.mv), score, unit, plies, win_probability }
             })
             .collect();
         serde_json::to_string(&moves).map_err(bad_input)
@@ -103,20 +103,6 @@ fn failure(error: OracleError) -> PyErr {
     }
 }
 
-#[derive(Serialize)]
-struct Solved {
-    position: String,
-    score: i32,
-    moves: Vec<SolvedMove>,
-}
-
-#[derive(Serialize)]
-struct SolvedMove {
-    r#move: String,
-    score: i32,
-    plies: Option<u32>,
-}
-
 /// Exact scores of every move, the JSON of `mavis solve`.
 #[pyfunction]
 #[pyo3(signature = (position, /))]
@@ -132,19 +118,5 @@ pub(crate) fn solve(py: Python<'_>, position: PyRef<'_, Position>) -> PyResult<S
     }
     let judged = asked.clone();
     let ranking = interrupt::run_detached(py, move || Connect4Solver::default().evaluate(&judged))?;
-    serde_json::to_string(&solved(&asked, &ranking.map_err(failure)?)).map_err(bad_input)
-}
-
-fn solved(position: &AnyPosition, ranking: &Ranking) -> Solved {
-    let row = |entry: &mavis_oracle::RankedMove| SolvedMove {
-        r#move: position.move_text(entry.mv),
-        score: if let Score::Solved(score) = entry.score { score } else { 0 },
-        plies: entry.plies,
-    };
-    let moves: Vec<SolvedMove> = ranking.moves.iter().map(row).collect();
-    Solved {
-        position: position.to_string(),
-        score: moves.iter().map(|row| row.score).max().unwrap_or(0),
-        moves,
-    }
+    serde_json::to_string(&SolvedRecord::new(&*asked, &ranking.map_err(failure)?)).map_err(bad_input)
 }

@@ -4,18 +4,16 @@ use crate::{
     bad_input, interrupt,
     own::{OwnGame, PythonGame, State},
     process::{PerProcess, pool},
-    search::line_text,
 };
-use mavis_bundled::Surroundings;
+use mavis_bundled::{Surroundings, wire::AnalysisRecord};
 use mavis_game::Position as AnyPosition;
-use mavis_play::{Analysis, BuildError, Limit, Player as AnyPlayer, PlayerError, PlayerSpec, Registry, Turn};
+use mavis_play::{BuildError, Limit, Player as AnyPlayer, PlayerError, PlayerSpec, Registry, Turn};
 use mavis_probs::add_probs;
 use mavis_search::Cancel;
 use pyo3::{
     exceptions::{PyRuntimeError, PyValueError},
     prelude::*,
 };
-use serde::Serialize;
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -130,7 +128,7 @@ fn analyze<G: PythonGame>(
         })
     };
     let analysis = interrupt::run(py, || cancel.cancel(), work)?.map_err(failure)?;
-    let shown = serde_json::to_string(&Shown::new(&**state, &analysis)).map_err(bad_input)?;
+    let shown = serde_json::to_string(&AnalysisRecord::new(&**state, &analysis)).map_err(bad_input)?;
     Ok((state.move_text(analysis.choice.mv), shown))
 }
 
@@ -240,53 +238,5 @@ fn failure(error: PlayerError) -> PyErr {
     match &error {
         PlayerError::Unsupported { .. } => PyValueError::new_err(error.to_string()),
         _ => PyRuntimeError::new_err(error.to_string()),
-    }
-}
-
-#[derive(Serialize)]
-struct Shown {
-    best: String,
-    value: Option<f32>,
-    nodes: u64,
-    kept: u64,
-    note: Option<String>,
-    moves: Vec<ShownMove>,
-}
-
-#[derive(Serialize)]
-struct ShownMove {
-    r#move: String,
-    value: Option<f32>,
-    model_value: Option<f32>,
-    visits: Option<u32>,
-    prior: Option<f32>,
-    centipawns: Option<i32>,
-    mate: Option<i32>,
-    line: Vec<String>,
-    distribution: Option<Vec<f32>>,
-}
-
-impl Shown {
-    fn new(position: &impl mavis_game::Game, analysis: &Analysis) -> Self {
-        let thought = &analysis.choice.thought;
-        let row = |entry: &mavis_play::MoveAnalysis| ShownMove {
-            r#move: position.move_text(entry.mv),
-            value: entry.value,
-            model_value: entry.model_value,
-            visits: entry.visits,
-            prior: entry.prior,
-            centipawns: entry.centipawns,
-            mate: entry.mate,
-            line: line_text(position, &entry.line),
-            distribution: entry.distribution.as_ref().map(|distribution| distribution.0.to_vec()),
-        };
-        Self {
-            best: position.move_text(analysis.choice.mv),
-            value: thought.value,
-            nodes: thought.nodes,
-            kept: thought.kept,
-            note: thought.note.clone(),
-            moves: analysis.moves.iter().map(row).collect(),
-        }
     }
 }

@@ -7,6 +7,7 @@ use crate::{
     own::{OwnGame, PythonGame, RulesUse, State},
     source::{evaluator, open_evaluator},
 };
+use mavis_bundled::wire::line_text;
 use mavis_eval::Evaluator;
 use mavis_game::{Game, Move, Position as AnyPosition};
 use mavis_search::{
@@ -340,15 +341,4 @@ fn proof_word(proof: Proof) -> Option<&'static str> {
         Proof::Dead => Some("dead"),
         Proof::Unknown => None,
     }
-}
-
-/// Moves as text, as far as they can be played.
-pub(crate) fn line_text(position: &impl Game, line: &[Move]) -> Vec<String> {
-    let mut after = position.clone();
-    let text = |&mv: &Move| {
-        let text = after.is_legal(mv).then(|| after.move_text(mv))?;
-        after.play_unchecked(mv);
-        Some(text)
-    };
-    line.iter().map_while(text).collect()
 }

@@ -1,4 +1,5 @@
-//! What a program built on Mavis starts with: the bundled model, every player and every oracle by name.
+//! What a program built on Mavis starts with: the bundled model, every player and every oracle by name,
+//! and the records in which both answer ([`wire`]).
 //!
 //! The binary and the Python module both use it, so that a player's line means the same in both. It reads no environment: the
 //! caller passes the search path of engines and the key for model servers.
@@ -13,6 +14,7 @@
 mod model;
 pub mod oracles;
 mod players;
+pub mod wire;
 
 pub use model::{model, model_bytes, search_model};
 pub use oracles::{OracleMaker, OracleSpecError, oracle_spec};

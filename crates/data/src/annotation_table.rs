@@ -4,12 +4,12 @@
     deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
 )]
 
+use crate::checked_rows::{Refused, read_checked};
 use crate::identity::PositionReader;
-use crate::table::{TableError, TableReader};
+use crate::table::TableError;
 use crate::wire::AnnotationRow;
 use crate::{AnnotatedPosition, Annotations, RecordError};
 use mavis_game::{Game, Position, Rules};
-use rayon::prelude::*;
 use std::path::Path;
 
 /// Win probabilities are kept as parts of this, which makes 0, 1/2 and 1 exact.
@@ -27,8 +27,7 @@ pub struct AnnotationTable {
     texts: String,
     values: Vec<u16>,
     records: Vec<Record>,
-    n_refused: usize,
-    refused: Option<RecordError>,
+    refused: Refused,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -57,42 +56,26 @@ impl AnnotationTable {
         paths: &[P],
         mut keep: impl FnMut(&str) -> bool,
     ) -> Result<Self, TableError> {
-        let mut reader = TableReader::<AnnotationRow>::open(paths)?;
         let mut table = Self::default();
-        let mut n_rows = 0;
-        loop {
-            let rows = reader.by_ref().take(BATCH).collect::<Result<Vec<_>, _>>()?;
-            if rows.is_empty() {
-                table.texts.shrink_to_fit();
-                table.values.shrink_to_fit();
-                table.records.shrink_to_fit();
-                return Ok(table);
-            }
-            let decoded: Vec<_> = rows.par_iter().map_init(PositionReader::default, decode).collect();
-            for (row, decoded) in rows.iter().zip(decoded) {
-                match decoded {
-                    _ if !keep(&row.place.position) => {}
-                    Ok(decoded) => table.push(&row.place.position, &decoded),
-                    Err(reason) => {
-                        table.n_refused += 1;
-                        table.refused.get_or_insert(RecordError { idx: n_rows, reason });
-                    }
-                }
-                n_rows += 1;
-            }
-        }
+        let keep = |row: &AnnotationRow| keep(&row.place.position);
+        let push = |row: &AnnotationRow, decoded: Decoded| table.push(&row.place.position, &decoded);
+        let refused = read_checked(paths, BATCH, decode, keep, push)?;
+        table.texts.shrink_to_fit();
+        table.values.shrink_to_fit();
+        table.records.shrink_to_fit();
+        Ok(Self { refused, ..table })
     }
 
     /// How many rows were left out.
     #[must_use]
     pub fn n_refused(&self) -> usize {
-        self.n_refused
+        self.refused.n
     }
 
     /// The first row that was left out, and why.
     #[must_use]
     pub fn first_refused(&self) -> Option<&RecordError> {
-        self.refused.as_ref()
+        self.refused.first.as_ref()
     }
 
     fn push(&mut self, text: &str, decoded: &Decoded) {

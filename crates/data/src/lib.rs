@@ -35,6 +35,7 @@ mod annotate;
 mod annotation_table;
 mod annotations;
 pub mod bag;
+mod checked_rows;
 mod duplicates;
 pub mod export;
 mod fen_values;

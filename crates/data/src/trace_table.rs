@@ -5,11 +5,11 @@
 )]
 
 use crate::RecordError;
-use crate::table::{TableError, TableReader, metadata_value, table_files};
+use crate::checked_rows::{Refused, read_checked};
+use crate::table::{TableError, metadata_value, table_files};
 use crate::traces::VOCABULARY;
 use crate::wire::TraceRow;
 use mavis_lang::{Token, read_trace, vocabulary_hash};
-use rayon::prelude::*;
 use std::path::Path;
 
 /// Rows checked by one batch of threads.
@@ -22,8 +22,7 @@ const BATCH: usize = 4_096;
 pub struct TraceTable {
     tokens: Vec<Token>,
     records: Vec<Record>,
-    n_refused: usize,
-    refused: Option<RecordError>,
+    refused: Refused,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,32 +53,16 @@ impl TraceTable {
                 return Err(TableError::Kind { path, expected, got: format!("vocabulary {found}") });
             }
         }
-        let mut reader = TableReader::<TraceRow>::open(paths)?;
         let mut table = Self::default();
-        let mut n_rows = 0;
-        loop {
-            let rows = reader.by_ref().take(BATCH).collect::<Result<Vec<_>, _>>()?;
-            if rows.is_empty() {
-                table.tokens.shrink_to_fit();
-                return Ok(table);
-            }
-            let decoded: Vec<_> = rows.par_iter().map(decode).collect();
-            for (row, decoded) in rows.iter().zip(decoded) {
-                match decoded {
-                    _ if !keep(&row.position) => {}
-                    Ok(tokens) => {
-                        table.tokens.extend_from_slice(&tokens);
-                        let (end, loss_start) = (table.tokens.len() as u64, row.loss_start as u32);
-                        table.records.push(Record { end, loss_start });
-                    }
-                    Err(reason) => {
-                        table.n_refused += 1;
-                        table.refused.get_or_insert(RecordError { idx: n_rows, reason });
-                    }
-                }
-                n_rows += 1;
-            }
-        }
+        let push = |row: &TraceRow, tokens: Vec<Token>| {
+            table.tokens.extend_from_slice(&tokens);
+            let (end, loss_start) = (table.tokens.len() as u64, row.loss_start as u32);
+            table.records.push(Record { end, loss_start });
+        };
+        let refused =
+            read_checked(paths, BATCH, |(): &mut (), row| decode(row), |row| keep(&row.position), push)?;
+        table.tokens.shrink_to_fit();
+        Ok(Self { refused, ..table })
     }
 
     /// Traces in it.
@@ -113,13 +96,13 @@ impl TraceTable {
     /// How many rows were left out.
     #[must_use]
     pub fn n_refused(&self) -> usize {
-        self.n_refused
+        self.refused.n
     }
 
     /// The first row that was left out, and why.
     #[must_use]
     pub fn first_refused(&self) -> Option<&RecordError> {
-        self.refused.as_ref()
+        self.refused.first.as_ref()
     }
 }
 

@@ -59,38 +59,28 @@ pub fn ready<G: Game>(replies: Vec<Reply<G>>) -> Replies<G> {
     Box::pin(std::future::ready(replies))
 }
 
-impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for Arc<E> {
-    fn evaluate(&self, requests: Vec<Request<G>>) -> Replies<G> {
-        (**self).evaluate(requests)
-    }
+/// An evaluator behind a pointer is one.
+macro_rules! behind {
+    ($pointer:ident) => {
+        impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for $pointer<E> {
+            fn evaluate(&self, requests: Vec<Request<G>>) -> Replies<G> {
+                (**self).evaluate(requests)
+            }
 
-    fn evaluate_each(&self, requests: Vec<Request<G>>) -> Vec<OneReply<G>> {
-        (**self).evaluate_each(requests)
-    }
+            fn evaluate_each(&self, requests: Vec<Request<G>>) -> Vec<OneReply<G>> {
+                (**self).evaluate_each(requests)
+            }
 
-    fn best_action(&self, state: Arc<G>, listed: Vec<MoveValue>) -> BestAction {
-        (**self).best_action(state, listed)
-    }
+            fn best_action(&self, state: Arc<G>, listed: Vec<MoveValue>) -> BestAction {
+                (**self).best_action(state, listed)
+            }
 
-    fn describe(&self) -> String {
-        (**self).describe()
-    }
+            fn describe(&self) -> String {
+                (**self).describe()
+            }
+        }
+    };
 }
 
-impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for Box<E> {
-    fn evaluate(&self, requests: Vec<Request<G>>) -> Replies<G> {
-        (**self).evaluate(requests)
-    }
-
-    fn evaluate_each(&self, requests: Vec<Request<G>>) -> Vec<OneReply<G>> {
-        (**self).evaluate_each(requests)
-    }
-
-    fn best_action(&self, state: Arc<G>, listed: Vec<MoveValue>) -> BestAction {
-        (**self).best_action(state, listed)
-    }
-
-    fn describe(&self) -> String {
-        (**self).describe()
-    }
-}
+behind!(Arc);
+behind!(Box);

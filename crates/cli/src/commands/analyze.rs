@@ -12,9 +12,10 @@ use crate::{
 };
 use anyhow::Context as _;
 use clap::Args;
+use mavis_bundled::wire::AnalysisRecord;
 use mavis_data::{import::Source, pgn::PgnReader};
-use mavis_game::{Game as _, Move, Position};
-use mavis_play::{Analysis, Limit, MoveAnalysis, Player, PlayerSpec, Turn};
+use mavis_game::{Game as _, Position};
+use mavis_play::{Analysis, Limit, Player, PlayerSpec, Turn};
 use mavis_search::wire::SavedTree;
 use rules_check::RulesCheckView;
 use serde::Serialize;
@@ -67,11 +68,8 @@ struct Shown {
     game: String,
     position: String,
     player: String,
-    best: String,
-    value: Option<f32>,
-    nodes: u64,
-    /// Simulations that a kept tree saved.
-    kept: u64,
+    #[serde(flatten)]
+    analysis: AnalysisRecord,
     /// Tokens and passes of a search that was written as text, and its tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<u64>,
@@ -79,26 +77,9 @@ struct Shown {
     passes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tree: Option<SavedTree>,
-    note: Option<String>,
-    moves: Vec<ShownMove>,
     /// Where the model alone was the world: what the rules say of its tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     referee: Option<RulesCheckView>,
-}
-
-#[derive(Serialize)]
-struct ShownMove {
-    r#move: String,
-    value: Option<f32>,
-    model_value: Option<f32>,
-    visits: Option<u32>,
-    prior: Option<f32>,
-    centipawns: Option<i32>,
-    mate: Option<i32>,
-    line: Vec<String>,
-    /// The weights of the 64 value buckets, from lost to won.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    distribution: Option<Vec<f32>>,
 }
 
 impl Analyze {
@@ -146,7 +127,7 @@ impl Analyze {
         })?;
         let mut shown = Shown::new(&position, player.name(), &analysis);
         let written = written::tree_text(&analysis.choice.thought);
-        shown.referee = player.tree_check().map(RulesCheckView::from);
+        shown.referee = player.tree_check().map(RulesCheckView);
         if let Some(path) = &self.tree {
             let json = match (player.tree(), &analysis.choice.thought.tree) {
                 (Some(tree), _) => tree.to_json()?,
@@ -218,26 +199,21 @@ impl Shown {
             game: position.rules().to_string(),
             position: position.to_string(),
             player,
-            best: position.move_text(analysis.choice.mv),
-            value: thought.value,
-            nodes: thought.nodes,
-            kept: thought.kept,
+            analysis: AnalysisRecord::new(position, analysis),
             tokens: thought.tokens,
             passes: thought.passes,
             tree: thought.tree.as_deref().cloned(),
-            note: thought.note.clone(),
-            moves: analysis.moves.iter().map(|entry| ShownMove::new(position, entry)).collect(),
             referee: None,
         }
     }
 
     /// One line a move, best first.
     fn table(&self) -> String {
-        let mut text = format!("{} plays {}\n", self.player, self.best);
-        let distributions = self.moves.iter().any(|row| row.distribution.is_some());
+        let mut text = format!("{} plays {}\n", self.player, self.analysis.best);
+        let distributions = self.analysis.moves.iter().any(|row| row.distribution.is_some());
         let head = if distributions { format!("{:<SKETCH$}  ", "lost ... won") } else { String::new() };
         text.push_str(&format!("move      value  visits  {head}line\n"));
-        for row in &self.moves {
+        for row in &self.analysis.moves {
             let value = match (row.mate, row.value) {
                 (Some(moves), _) if moves > 0 => format!("won in {moves}"),
                 (Some(moves), _) => format!("lost in {}", -moves),
@@ -253,29 +229,13 @@ impl Shown {
             let line = row.line.join(" ");
             text.push_str(&format!("{:<6} {value:>8} {visits:>7}  {sketch}{line}\n", row.r#move));
         }
-        if let Some(note) = &self.note {
+        if let Some(note) = &self.analysis.note {
             text.push_str(&format!("{note}\n"));
         }
         if let Some(referee) = &self.referee {
             text.push_str(&referee.line());
         }
         text
-    }
-}
-
-impl ShownMove {
-    fn new(position: &Position, entry: &MoveAnalysis) -> Self {
-        Self {
-            r#move: position.move_text(entry.mv),
-            value: entry.value,
-            model_value: entry.model_value,
-            visits: entry.visits,
-            prior: entry.prior,
-            centipawns: entry.centipawns,
-            mate: entry.mate,
-            line: line_text(position, &entry.line),
-            distribution: entry.distribution.as_ref().map(|distribution| distribution.0.to_vec()),
-        }
     }
 }
 
@@ -291,16 +251,4 @@ fn sketch(weights: &[f32]) -> String {
     // A weight that is there shows, however small beside the others; a thousandth of all is not there.
     let bar = |sum: f32| if sum < 1e-3 { 0 } else { (8.0 * sum / most).ceil() as usize };
     sums.iter().map(|&sum| BARS[bar(sum).min(8)]).collect()
-}
-
-/// Moves as text, as far as they can be played.
-pub(super) fn line_text(position: &Position, line: &[Move]) -> Vec<String> {
-    let mut after = position.clone();
-    line.iter()
-        .map_while(|&mv| {
-            let text = after.is_legal(mv).then(|| after.move_text(mv))?;
-            after.play_unchecked(mv);
-            Some(text)
-        })
-        .collect()
 }

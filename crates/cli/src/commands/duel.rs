@@ -2,17 +2,14 @@
 
 use super::{
     answer, answer_json,
-    league::{Duel, Watch, play_watched, stands},
+    league::{Duel, Watch, play_watched, run_options, stands},
     wrote,
 };
-use crate::{
-    input::{BadInput, OrBadInput},
-    stop,
-};
+use crate::input::{BadInput, OrBadInput};
 use clap::Args;
 use mavis_game::Rules;
 use mavis_league::{
-    Intervals, RunOptions, report, standard_judges,
+    Intervals, report,
     wire::{LeagueConfig, LeagueStore, PlayerConfig, SprtSection},
 };
 use std::path::{Path, PathBuf};
@@ -85,14 +82,7 @@ impl Match {
         };
         let names = [config.players[0].name().to_owned(), config.players[1].name().to_owned()];
         let mut watch = Watch::over(Duel::new(names.clone(), games, test));
-        let (drain, cancel) = stop::tokens();
-        let options = RunOptions {
-            concurrency: self.concurrency,
-            drain,
-            cancel,
-            judges: standard_judges(),
-            ..RunOptions::default()
-        };
+        let options = run_options(self.concurrency);
         play_watched(&mut watch, &config, Path::new(""), folder, &options)?;
         let (standings, _) = stands(folder, Intervals::Sandwich)?;
         let (_, games) = LeagueStore::read(folder).map_err(super::league::store_failure)?;

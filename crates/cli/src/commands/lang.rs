@@ -4,6 +4,7 @@
 use super::{answer, answer_json};
 use crate::input::{BadInput, OrBadInput};
 use clap::{Args, Subcommand};
+use mavis_bundled::wire::CheckRecord;
 use mavis_game::Rules;
 use mavis_lang::{Variety, report};
 use serde::Serialize;
@@ -130,43 +131,12 @@ impl Example {
     }
 }
 
-#[derive(Serialize)]
-struct CheckedAnswer {
-    n_answers: usize,
-    n_right: usize,
-    n_unreadable: usize,
-    mistakes: Vec<Mistake>,
-}
-
-#[derive(Serialize)]
-struct Mistake {
-    record: usize,
-    line: usize,
-    kind: String,
-    reason: String,
-}
-
 impl Check {
     fn run(self) -> anyhow::Result<()> {
         let report = report::check(&read(&self.file)?);
         if !self.json {
             return answer(&report.to_string());
         }
-        let mistakes = report
-            .failures
-            .iter()
-            .map(|failure| Mistake {
-                record: failure.record,
-                line: failure.line,
-                kind: failure.mistake.kind.to_string(),
-                reason: failure.mistake.to_string(),
-            })
-            .collect();
-        answer_json(&CheckedAnswer {
-            n_answers: report.metrics.n_answers,
-            n_right: report.metrics.n_right,
-            n_unreadable: report.n_unreadable,
-            mistakes,
-        })
+        answer_json(&CheckRecord::from(&report))
     }
 }

@@ -4,7 +4,7 @@ mod run;
 mod show;
 mod watch;
 
-pub(super) use run::{play, play_watched};
+pub(super) use run::{play, play_watched, run_options};
 pub(super) use show::stands;
 pub(super) use watch::{Duel, Watch};
 

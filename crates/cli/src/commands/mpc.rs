@@ -4,10 +4,10 @@ mod config;
 mod table;
 
 use super::{answer, answer_json, league, wrote};
-use crate::{input::BadInput, stop};
+use crate::input::BadInput;
 use clap::{Args, Subcommand};
 use config::TableConfig;
-use mavis_league::{RunOptions, Stop, standard_judges, wire::LeagueStore};
+use mavis_league::{Stop, wire::LeagueStore};
 use std::path::PathBuf;
 use table::{Cells, Match};
 
@@ -91,14 +91,7 @@ impl Table {
     }
 
     fn play(&self, matches: &[Match]) -> anyhow::Result<()> {
-        let (drain, cancel) = stop::tokens();
-        let options = RunOptions {
-            concurrency: self.concurrency,
-            drain,
-            cancel,
-            judges: standard_judges(),
-            ..RunOptions::default()
-        };
+        let options = league::run_options(self.concurrency);
         for (number, one) in matches.iter().enumerate() {
             let title = format!("match {} of {}, {}: ", number + 1, matches.len(), one.folder());
             let folder = self.out.join(one.folder());

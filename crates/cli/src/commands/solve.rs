@@ -5,9 +5,9 @@ use super::{answer, answer_json};
 use crate::input::{BadInput, OrBadInput};
 use clap::Args;
 use indicatif::ProgressBar;
+use mavis_bundled::wire::SolvedRecord;
 use mavis_game::{Game, Position, Rules};
-use mavis_oracle::{Oracle, Score, connect4::Connect4Solver};
-use serde::Serialize;
+use mavis_oracle::{Oracle, connect4::Connect4Solver};
 use std::time::Duration;
 
 /// Solves a Connect Four position exactly.
@@ -27,20 +27,6 @@ pub(crate) struct Solve {
     /// One JSON object
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Serialize)]
-struct Solved {
-    position: String,
-    score: i32,
-    moves: Vec<SolvedMove>,
-}
-
-#[derive(Serialize)]
-struct SolvedMove {
-    r#move: String,
-    score: i32,
-    plies: Option<u32>,
 }
 
 impl Solve {
@@ -63,21 +49,12 @@ impl Solve {
         spinner.enable_steady_tick(Duration::from_millis(100));
         let ranking = Connect4Solver::default().evaluate(&position)?;
         spinner.finish_and_clear();
-        let moves: Vec<SolvedMove> = ranking
-            .moves
-            .iter()
-            .map(|judged| SolvedMove {
-                r#move: position.move_text(judged.mv),
-                score: if let Score::Solved(score) = judged.score { score } else { 0 },
-                plies: judged.plies,
-            })
-            .collect();
-        let score = moves.iter().map(|row| row.score).max().unwrap_or(0);
+        let solved = SolvedRecord::new(&position, &ranking);
         if self.json {
-            return answer_json(&Solved { position: position.to_string(), score, moves });
+            return answer_json(&solved);
         }
         let mut text = position.drawing();
-        for row in &moves {
+        for row in &solved.moves {
             let end = match (row.score, row.plies) {
                 (0, _) => "draw".to_owned(),
                 (won, Some(plies)) if won > 0 => format!("wins in {plies} plies"),
@@ -86,7 +63,7 @@ impl Solve {
             };
             text.push_str(&format!("{}  {:>3}  {end}\n", row.r#move, row.score));
         }
-        text.push_str(&format!("score {score}\n"));
+        text.push_str(&format!("score {}\n", solved.score));
         answer(&text)
     }
 }

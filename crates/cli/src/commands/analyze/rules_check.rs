@@ -5,7 +5,12 @@ use serde::Serialize;
 
 /// Every node and end of the tree, compared.
 #[derive(Serialize)]
-pub(super) struct RulesCheckView {
+pub(super) struct RulesCheckView(#[serde(with = "Counts")] pub(super) RulesCheck);
+
+/// The counts as JSON.
+#[derive(Serialize)]
+#[serde(remote = "RulesCheck")]
+struct Counts {
     nodes: u32,
     wrong_states: u32,
     exact_lists: u32,
@@ -20,57 +25,24 @@ pub(super) struct RulesCheckView {
     beyond_rules: u32,
 }
 
-impl From<RulesCheck> for RulesCheckView {
-    fn from(report: RulesCheck) -> Self {
-        let RulesCheck {
-            nodes,
-            wrong_states,
-            exact_lists,
-            legal_moves,
-            missing_moves,
-            illegal_moves,
-            illegal_visits,
-            missed_ends,
-            false_ends,
-            wrong_outcomes,
-            right_ends,
-            beyond_rules,
-        } = report;
-        Self {
-            nodes,
-            wrong_states,
-            exact_lists,
-            legal_moves,
-            missing_moves,
-            illegal_moves,
-            illegal_visits,
-            missed_ends,
-            false_ends,
-            wrong_outcomes,
-            right_ends,
-            beyond_rules,
-        }
-    }
-}
-
 impl RulesCheckView {
     pub(super) fn line(&self) -> String {
         format!(
             "by the rules: {} nodes, {} with a wrong state, {} with exactly the legal moves; {} of {} legal moves missing, \
              {} illegal ones with {} visits; ends: {} right, {} with the wrong winner, {} missed, {} made up; {} nodes \
              behind illegal moves\n",
-            self.nodes,
-            self.wrong_states,
-            self.exact_lists,
-            self.missing_moves,
-            self.legal_moves,
-            self.illegal_moves,
-            self.illegal_visits,
-            self.right_ends,
-            self.wrong_outcomes,
-            self.missed_ends,
-            self.false_ends,
-            self.beyond_rules,
+            self.0.nodes,
+            self.0.wrong_states,
+            self.0.exact_lists,
+            self.0.missing_moves,
+            self.0.legal_moves,
+            self.0.illegal_moves,
+            self.0.illegal_visits,
+            self.0.right_ends,
+            self.0.wrong_outcomes,
+            self.0.missed_ends,
+            self.0.false_ends,
+            self.0.beyond_rules,
         )
     }
 }

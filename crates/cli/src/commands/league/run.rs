@@ -133,15 +133,7 @@ impl Folder {
     }
 
     fn play(&self, config: &LeagueConfig) -> anyhow::Result<Summary> {
-        let (drain, cancel) = stop::tokens();
-        let options = RunOptions {
-            concurrency: self.concurrency,
-            oversubscribe: self.oversubscribe,
-            drain,
-            cancel,
-            judges: standard_judges(),
-            ..RunOptions::default()
-        };
+        let options = RunOptions { oversubscribe: self.oversubscribe, ..run_options(self.concurrency) };
         #[cfg(feature = "cluster")]
         if let Some(mut games) = self.games(config)? {
             let base = self.config.parent().unwrap_or(Path::new(""));
@@ -159,6 +151,12 @@ impl Folder {
         let needs = Needs { game: Some(config.game.clone()), engines: engines.versions(), ..needs() };
         Ok(Some(Collector::new(&cluster.with_needs(needs)).map_err(queue_failure)?))
     }
+}
+
+/// Options of a league that Ctrl-C ends: the first finishes the games in hand, the second drops them.
+pub(in crate::commands) fn run_options(concurrency: Option<usize>) -> RunOptions {
+    let (drain, cancel) = stop::tokens();
+    RunOptions { concurrency, drain, cancel, judges: standard_judges(), ..RunOptions::default() }
 }
 
 /// Plays a league that the file `source` describes, in the folder `out`, and tells how it goes; `title` begins each line.

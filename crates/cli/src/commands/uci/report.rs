@@ -1,6 +1,6 @@
 //! Thoughts and choices in the words of UCI.
 
-use crate::commands::analyze::line_text;
+use mavis_bundled::wire::line_text;
 use mavis_game::{Game as _, Position, Rules};
 use mavis_oracle::uci::{Bound, EngineMessage, Info, UciScore};
 use mavis_play::{Choice, Thought};
