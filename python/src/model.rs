@@ -210,7 +210,7 @@ impl Model {
     /// Whether the input is read with full attention.
     #[getter]
     fn full_input(&self) -> bool {
-        self.shared.weights.full_input
+        self.shared.weights.input.into()
     }
 
     /// Values of every legal move of every position, all in shared passes, without the interpreter's lock.

@@ -14,7 +14,7 @@ fn save_model(path: &Path, full_input: bool) {
     let shape = Preset::Test.shape(mavis_lang::vocabulary().len(), 4);
     let config = TransformerConfig { d_model: 32, n_layers: 1, n_heads: 2, d_ff: 64, ..shape };
     let parameters = initial_parameters(&config).unwrap();
-    MavModel { config, full_input, step: 7, parameters }.save(path).unwrap();
+    MavModel { config, input: full_input.into(), step: 7, parameters }.save(path).unwrap();
 }
 
 #[test]

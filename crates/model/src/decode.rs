@@ -17,21 +17,21 @@ pub use greedy::{Decoded, GreedySettings};
 pub use text::{TextSettings, WrittenToken};
 pub use trace::{TraceDecodeSettings, TraceStream};
 
-use crate::{MavModel, ModelError};
+use crate::{InputAttention, MavModel, ModelError};
 use mavis_lang::{Request, Token};
 use mavis_net::{Batch, BatchToken, Decoder, Device, KvCacheId, NetError, Precision};
 
 /// A network that answers requests.
 pub struct MavDecoder {
     decoder: Box<dyn Decoder>,
-    full_input: bool,
+    input: InputAttention,
 }
 
 impl MavDecoder {
-    /// A decoder of any device. `full_input` says whether the network reads its input with full attention.
+    /// A decoder of any device. `input` says how the network reads its input.
     #[must_use]
-    pub fn new(decoder: Box<dyn Decoder>, full_input: bool) -> Self {
-        Self { decoder, full_input }
+    pub fn new(decoder: Box<dyn Decoder>, input: InputAttention) -> Self {
+        Self { decoder, input }
     }
 
     /// A model on a device.
@@ -39,7 +39,7 @@ impl MavDecoder {
     /// # Errors
     /// When the device is missing or the shape is refused.
     pub fn open(model: &MavModel, precision: Precision, device: Device) -> Result<Self, ModelError> {
-        Ok(Self::new(model.decoder(precision, device)?, model.full_input))
+        Ok(Self::new(model.decoder(precision, device)?, model.input))
     }
 
     /// A model on the processor.
@@ -47,7 +47,7 @@ impl MavDecoder {
     /// # Errors
     /// When the shape is refused.
     pub fn cpu(model: &MavModel, precision: Precision) -> Result<Self, ModelError> {
-        Ok(Self::new(Box::new(model.cpu_decoder(precision)?), model.full_input))
+        Ok(Self::new(Box::new(model.cpu_decoder(precision)?), model.input))
     }
 
     /// The network.
@@ -55,10 +55,10 @@ impl MavDecoder {
         &mut *self.decoder
     }
 
-    /// Whether input tokens see each other fully.
+    /// How it reads its input.
     #[must_use]
-    pub fn full_input(&self) -> bool {
-        self.full_input
+    pub fn input(&self) -> InputAttention {
+        self.input
     }
 
     /// Runs something on fresh KV caches and closes them, whatever comes of it.
@@ -85,7 +85,7 @@ impl MavDecoder {
 
     /// Appends a request's prompt as a new sequence: its input, then what the answer begins with.
     fn push_prompt(&self, batch: &mut Batch, prompt: &Prompt) {
-        let input_len = if self.full_input { prompt.input_len } else { 0 };
+        let input_len = self.input.prefix(prompt.input_len);
         let tokens: Vec<u32> = prompt.tokens.iter().map(|&token| u32::from(token)).collect();
         batch.push_prompted(&tokens, input_len);
     }

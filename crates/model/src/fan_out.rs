@@ -3,13 +3,13 @@
 //! Moves are trained in random order, so the distribution of the first move is near uniform over the legal ones: a threshold on it gives the
 //! whole set. A second pass runs all moves as branches that see the prompt but not each other, and gives each move's value distribution.
 
-use crate::ModelError;
-use mavis_game::{Game, Move, Position, Rules};
-use mavis_lang::{
-    Commands, Request, moves,
-    vocab::{self, VALUES},
+use crate::{
+    InputAttention, ModelError,
+    forward::{Forward, value_columns},
 };
-use mavis_net::{Batch, Logits, NetError, Want};
+use mavis_game::{Game, Move, Position, Rules};
+use mavis_lang::{Commands, Request, moves, vocab};
+use mavis_net::{Batch, Logits, Want};
 use mavis_value::{Distribution, N_BUCKETS};
 use rayon::prelude::*;
 use std::{ops::Range, sync::Arc};
@@ -17,45 +17,6 @@ use std::{ops::Range, sync::Arc};
 /// The share of the largest move probability that a move needs to count as listed. The baseline's value; between 0.1 and 0.5 the
 /// legal set of a trained model hardly changes.
 pub const LEGAL_THRESHOLD: f32 = 0.35;
-
-/// Something that computes logits of rows of a batch: a decoder, or a network in training.
-pub trait Forward {
-    /// Logits of the wanted rows.
-    ///
-    /// # Errors
-    /// When the network refuses the batch or the device fails.
-    fn forward(&mut self, batch: &Batch, want: &Want) -> Result<Logits, NetError>;
-
-    /// Logits of some rows over the whole vocabulary and of others over the values, from one pass.
-    ///
-    /// # Errors
-    /// As [`forward`](Forward::forward).
-    fn moves_and_values(
-        &mut self,
-        batch: &Batch,
-        prompts: &[u32],
-        branches: &[u32],
-    ) -> Result<(Logits, Logits), NetError> {
-        // A second pass costs more than the wider head: all rows at once, all columns.
-        let mut all = self.forward(batch, &Want::rows([prompts, branches].concat()))?;
-        let columns = usize::from(VALUES.start)..usize::from(VALUES.start) + N_BUCKETS;
-        let values = (prompts.len()..all.n_rows()).flat_map(|row| &all.row(row)[columns.clone()]).copied();
-        let values = Logits { values: values.collect(), n_columns: N_BUCKETS };
-        all.values.truncate(prompts.len() * all.n_columns);
-        Ok((all, values))
-    }
-}
-
-/// The value tokens as columns.
-pub(crate) fn value_columns() -> std::ops::Range<u32> {
-    u32::from(VALUES.start)..u32::from(VALUES.start) + N_BUCKETS as u32
-}
-
-impl<D: mavis_net::Decoder + ?Sized> Forward for D {
-    fn forward(&mut self, batch: &Batch, want: &Want) -> Result<Logits, NetError> {
-        self.logits(batch, want)
-    }
-}
 
 /// What the model says of one position.
 #[derive(Clone, Debug)]
@@ -94,45 +55,77 @@ pub fn n_tokens(position: &Position, n_moves: usize) -> usize {
     request.prompt().len() + request.opening().len() + n_moves
 }
 
-/// Evaluates the given moves of each position, all known beforehand, in one pass.
-///
-/// # Errors
-/// When the network fails.
-pub fn with_known_moves(
-    network: &mut (impl Forward + ?Sized),
-    full_input: bool,
-    positions: &[(&Position, &[Move])],
-) -> Result<Vec<FanOut>, ModelError> {
-    let mut batch = Batch::default();
-    let mut prompt_rows = Vec::with_capacity(positions.len());
-    let mut branch_rows = Vec::new();
-    for (position, moves) in positions {
-        let end = push_prompt(&mut batch, position, full_input);
-        prompt_rows.push(batch.len() as u32 - 1);
-        push_branches(&mut batch, position, moves, end, &mut branch_rows);
+/// A network and how it reads its input: all that fan-out over known moves needs. [`MavDecoder`](crate::decode::MavDecoder) has
+/// one, and so has a network in training.
+pub struct FanOutNetwork<'n, F: ?Sized> {
+    network: &'n mut F,
+    input: InputAttention,
+}
+
+impl<'n, F: Forward + ?Sized> FanOutNetwork<'n, F> {
+    /// A network that reads its input in this way.
+    pub fn new(network: &'n mut F, input: InputAttention) -> Self {
+        Self { network, input }
     }
-    let (first, values) = network.moves_and_values(&batch, &prompt_rows, &branch_rows)?;
-    let mut end = 0;
-    let places: Vec<usize> = positions
-        .iter()
-        .map(|(_, moves)| {
-            end += moves.len();
-            end - moves.len()
-        })
-        .collect();
-    // Two thousand exponentials and a sort for each position: as much work as a GPU has with the pass.
-    let answer = |(idx, (position, moves)): (usize, &(&Position, &[Move]))| {
-        let (first_moves, over) = first_moves(position.rules(), first.row(idx));
-        let rows = (places[idx]..).map(|row| value_distribution(values.row(row)));
-        FanOut { first_moves, over, values: moves.iter().copied().zip(rows).collect() }
-    };
-    Ok(positions.par_iter().enumerate().map(answer).collect())
+
+    /// Evaluates the given moves of each position, all known beforehand, in one pass.
+    ///
+    /// # Errors
+    /// When the network fails.
+    pub fn known_moves(&mut self, positions: &[(&Position, &[Move])]) -> Result<Vec<FanOut>, ModelError> {
+        let asked: Vec<Asked> =
+            positions.iter().map(|(position, moves)| Asked::new(position, moves)).collect();
+        let known: Vec<(Rules, &[Move])> =
+            positions.iter().map(|(position, moves)| (position.rules(), *moves)).collect();
+        self.first_moves_and_values(&asked, &known)
+    }
+
+    /// The same for questions in tokens: `known` has the game and the moves of each.
+    pub(crate) fn first_moves_and_values(
+        &mut self,
+        asked: &[Asked],
+        known: &[(Rules, &[Move])],
+    ) -> Result<Vec<FanOut>, ModelError> {
+        let mut batch = Batch::default();
+        let (mut prompts, mut branches) = (Vec::with_capacity(asked.len()), Vec::new());
+        let mut places = Vec::with_capacity(asked.len());
+        for asked in asked {
+            places.push(branches.len());
+            prompts.push(asked.push(&mut batch, self.input, &mut branches));
+        }
+        let (first, values) = self.network.moves_and_values(&batch, &prompts, &branches)?;
+        // Two thousand exponentials and a sort for each position: as much work as a GPU has with the pass.
+        let answer = |(idx, (rules, moves)): (usize, &(Rules, &[Move]))| {
+            let (first_moves, over) = first_moves(*rules, first.row(idx));
+            let rows = (places[idx]..).map(|row| value_distribution(values.row(row)));
+            FanOut { first_moves, over, values: moves.iter().copied().zip(rows).collect() }
+        };
+        Ok(known.par_iter().enumerate().map(answer).collect())
+    }
+
+    /// Value logits of the moves of each question, in one pass with the shortest head: what a search by the rules needs.
+    ///
+    /// # Errors
+    /// When the network fails.
+    pub fn value_logits(&mut self, asked: &[&Asked]) -> Result<Vec<ValueLogits>, ModelError> {
+        let mut batch = Batch::default();
+        let mut rows = Vec::new();
+        let mut ends = Vec::with_capacity(asked.len());
+        for asked in asked {
+            let first = rows.len();
+            asked.push(&mut batch, self.input, &mut rows);
+            ends.push(first..rows.len());
+        }
+        let want = Want { rows, columns: Some(value_columns()) };
+        let pass = Arc::new(self.network.forward(&batch, &want)?);
+        Ok(ends.into_iter().map(|rows| ValueLogits { pass: pass.clone(), rows }).collect())
+    }
 }
 
 /// A position and its moves in tokens, ready for a pass.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// The prompt of `%top_all` up to the opening of the list.
+    /// The prompt up to the opening of the list.
     prompt: Vec<u32>,
     /// Tokens of it that are input.
     input_len: usize,
@@ -144,8 +137,13 @@ impl Asked {
     /// A position and the moves to evaluate.
     #[must_use]
     pub fn new(position: &Position, moves: &[Move]) -> Self {
-        let rules = position.rules();
-        let request = Request::at(position.clone(), Commands::top_all(rules));
+        Self::of(&Request::at(position.clone(), Commands::top_all(position.rules())), moves)
+    }
+
+    /// A request that ends in a list, and the moves to evaluate.
+    #[must_use]
+    pub fn of(request: &Request, moves: &[Move]) -> Self {
+        let rules = request.commands.rules;
         let mut prompt: Vec<u32> = request.prompt().into_iter().map(u32::from).collect();
         let input_len = prompt.len();
         prompt.extend(request.opening().into_iter().map(u32::from));
@@ -165,13 +163,15 @@ impl Asked {
         self.moves.len()
     }
 
-    fn push(&self, batch: &mut Batch, full_input: bool, rows: &mut Vec<u32>) {
-        batch.push_prompted(&self.prompt, if full_input { self.input_len } else { 0 });
-        let end = self.prompt.len();
+    /// Appends the prompt and its branches, and the rows of the branches to `rows`; returns the row in which the list begins.
+    fn push(&self, batch: &mut Batch, input: InputAttention, rows: &mut Vec<u32>) -> u32 {
+        batch.push_prompted(&self.prompt, input.prefix(self.input_len));
+        let (end, list) = (self.prompt.len(), batch.len() as u32 - 1);
         for &token in &self.moves {
             rows.push(batch.len() as u32);
             batch.push_branch(&[token], end, end, 0);
         }
+        list
     }
 }
 
@@ -186,59 +186,6 @@ impl ValueLogits {
     /// The value distribution of each move.
     pub fn distributions(&self) -> impl Iterator<Item = Distribution> {
         self.rows.clone().map(|row| value_distribution(self.pass.row(row)))
-    }
-}
-
-/// Value logits of the moves of each position, in one pass with the shortest head: what a search by the rules needs.
-///
-/// # Errors
-/// When the network fails.
-pub fn value_logits(
-    network: &mut (impl Forward + ?Sized),
-    full_input: bool,
-    asked: &[&Asked],
-) -> Result<Vec<ValueLogits>, ModelError> {
-    let mut batch = Batch::default();
-    let mut rows = Vec::new();
-    let mut ends = Vec::with_capacity(asked.len());
-    for asked in asked {
-        let first = rows.len();
-        asked.push(&mut batch, full_input, &mut rows);
-        ends.push(first..rows.len());
-    }
-    let pass = Arc::new(network.forward(&batch, &Want { rows, columns: Some(value_columns()) })?);
-    Ok(ends.into_iter().map(|rows| ValueLogits { pass: pass.clone(), rows }).collect())
-}
-
-/// The values of moves that are known beforehand, all in one pass.
-///
-/// # Errors
-/// When the network fails.
-pub fn values_of_known_moves(
-    network: &mut (impl Forward + ?Sized),
-    full_input: bool,
-    positions: &[(&Position, &[Move])],
-) -> Result<Vec<Vec<Distribution>>, ModelError> {
-    let asked: Vec<Asked> = positions.iter().map(|(position, moves)| Asked::new(position, moves)).collect();
-    let logits = value_logits(network, full_input, &asked.iter().collect::<Vec<_>>())?;
-    Ok(logits.iter().map(|logits| logits.distributions().collect()).collect())
-}
-
-/// Appends the prompt of `%top_all` up to the opening of the list; returns its length.
-fn push_prompt(batch: &mut Batch, position: &Position, full_input: bool) -> usize {
-    let request = Request::at(position.clone(), Commands::top_all(position.rules()));
-    let mut tokens: Vec<u32> = request.prompt().into_iter().map(u32::from).collect();
-    let input_len = tokens.len();
-    tokens.extend(request.opening().into_iter().map(u32::from));
-    batch.push_prompted(&tokens, if full_input { input_len } else { 0 });
-    tokens.len()
-}
-
-fn push_branches(batch: &mut Batch, position: &Position, moves: &[Move], end: usize, rows: &mut Vec<u32>) {
-    for &mv in moves {
-        let token = moves::token_of(position.rules(), mv).unwrap_or(vocab::UNK);
-        rows.push(batch.len() as u32);
-        batch.push_branch(&[u32::from(token)], end, end, 0);
     }
 }
 

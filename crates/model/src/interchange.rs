@@ -15,7 +15,7 @@ pub use gguf::export_gguf;
 pub use hf::export_hf;
 pub use import::import_hf;
 
-use crate::MavModel;
+use crate::{InputAttention, MavModel};
 use half::{bf16, f16};
 use mavis_net::{CheckpointError, ConfigError, Layout, TensorSpec};
 use std::{fmt, path::Path, str::FromStr};
@@ -111,7 +111,7 @@ impl Numbers {
 }
 
 fn check_causal(model: &MavModel) -> Result<Layout, InterchangeError> {
-    if model.full_input {
+    if model.input == InputAttention::Full {
         return Err(InterchangeError::FullInput);
     }
     Ok(Layout::transformer(&model.config)?)

@@ -3,7 +3,7 @@
 use crate::{
     MavModel, ModelError,
     decode::MavDecoder,
-    fan_out::{self, Asked, ValueLogits},
+    fan_out::{Asked, ValueLogits},
 };
 use mavis_data::Labeler;
 use mavis_game::{Game as _, Move, Position};
@@ -27,7 +27,6 @@ pub struct ModelLabels {
     decoders: Arc<Vec<Mutex<MavDecoder>>>,
     /// Most tokens and rows of a pass.
     room: Room,
-    full_input: bool,
     identity: Identity,
     /// The decoder to wait for where all are busy.
     turn: usize,
@@ -53,7 +52,6 @@ impl ModelLabels {
         Ok(Self {
             decoders: Arc::new(decoders),
             room: Room { tokens: tokens.min(PASS_TOKENS), rows },
-            full_input: model.full_input,
             identity: Identity {
                 name: "model".to_owned(),
                 version: format!("{:016x}", hash_bytes(0, &bytes)),
@@ -73,7 +71,7 @@ impl ModelLabels {
         let free = self.decoders.iter().find_map(|decoder| decoder.try_lock().ok());
         let mut decoder =
             free.unwrap_or_else(|| self.decoders[self.turn].lock().unwrap_or_else(PoisonError::into_inner));
-        fan_out::value_logits(decoder.network(), self.full_input, asked)
+        decoder.value_logits(asked)
     }
 }
 

@@ -1,7 +1,8 @@
 //! The MAV decoder: a small transformer that is world model, value function and policy at once.
 //!
 //! [`mixture`] turns annotated positions into examples and batches, [`pack`] lays them out (chain or star), [`loader`]
-//! builds them ahead on threads, [`validation`] measures a network, [`fan_out`] asks it for all moves of a position at once.
+//! builds them ahead on threads, [`validation`] measures a network, [`fan_out`] asks it for all moves of a position at once,
+//! behind [`decode::MavDecoder`] or a network in training.
 //!
 //! [`decode`] answers requests through KV caches: greedily, all moves at once, and with drafts of states that are checked instead of written.
 //! [`evaluator`] puts a model on its own thread behind the trait that every search uses, [`internal`] has it search by itself. [`interchange`] takes models to other programs and
@@ -23,6 +24,7 @@ mod ended;
 mod error;
 pub mod evaluator;
 pub mod fan_out;
+pub mod forward;
 pub mod interchange;
 pub mod internal;
 mod labels;
@@ -41,6 +43,6 @@ pub mod validation;
 
 pub use error::ModelError;
 pub use labels::ModelLabels;
-pub use mav::MavModel;
+pub use mav::{InputAttention, MavModel};
 pub use preset::Preset;
 pub use schedule::{Schedule, Shape};

@@ -3,18 +3,50 @@
 use crate::{ModelError, train::Card};
 use mavis_lang::vocabulary_hash;
 use mavis_net::{Decoder, Device, NetError, Precision, SmallCheckpoint, TransformerConfig, cpu::CpuDecoder};
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// The key under which a file says whether the input is read with full attention.
 const FULL_INPUT: &str = "full_input";
+
+/// How a network attends over its input, the part of an example without loss.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "bool", into = "bool")]
+pub enum InputAttention {
+    /// A token sees those before it, as everywhere else.
+    #[default]
+    Causal,
+    /// Input tokens see each other fully (`full_input` in files).
+    Full,
+}
+
+impl InputAttention {
+    /// How many of `input_len` input tokens see each other fully.
+    #[must_use]
+    pub fn prefix(self, input_len: usize) -> usize {
+        if self == Self::Full { input_len } else { 0 }
+    }
+}
+
+impl From<bool> for InputAttention {
+    fn from(full: bool) -> Self {
+        if full { Self::Full } else { Self::Causal }
+    }
+}
+
+impl From<InputAttention> for bool {
+    fn from(input: InputAttention) -> Self {
+        input == InputAttention::Full
+    }
+}
 
 /// A trained model: averaged weights and how its input is read.
 #[derive(Clone, Debug)]
 pub struct MavModel {
     /// The shape.
     pub config: TransformerConfig,
-    /// Whether input tokens see each other fully.
-    pub full_input: bool,
+    /// How it reads its input.
+    pub input: InputAttention,
     /// Updates it was trained for.
     pub step: u64,
     /// The flat parameters.
@@ -45,12 +77,12 @@ impl MavModel {
     }
 
     fn from_small(small: SmallCheckpoint<TransformerConfig>, name: &str) -> Result<Self, ModelError> {
-        let full_input = small
+        let full: bool = small
             .notes
             .get(FULL_INPUT)
             .and_then(|text| text.parse().ok())
             .ok_or_else(|| ModelError::Foreign(name.to_owned()))?;
-        Ok(Self { config: small.config, full_input, step: small.step, parameters: small.parameters })
+        Ok(Self { config: small.config, input: full.into(), step: small.step, parameters: small.parameters })
     }
 
     /// Writes the model in bf16.
@@ -58,14 +90,14 @@ impl MavModel {
     /// # Errors
     /// When the file cannot be written; what was there stays.
     pub fn save(&self, path: &Path) -> Result<(), ModelError> {
-        let card = Self::card(self.full_input);
+        let card = Self::card(self.input);
         Ok(card.model(self.config.clone(), self.step, self.parameters.clone()).save(path)?)
     }
 
     /// What the file says beside shape and weights.
     #[must_use]
-    pub fn card(full_input: bool) -> Card {
-        let notes = [(FULL_INPUT.to_owned(), full_input.to_string())].into();
+    pub fn card(input: InputAttention) -> Card {
+        let notes = [(FULL_INPUT.to_owned(), bool::from(input).to_string())].into();
         Card { vocabulary: vocabulary_hash(), notes }
     }
 

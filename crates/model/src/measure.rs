@@ -1,7 +1,7 @@
 //! Measuring decoders: speed, and how far two ways to the same answer agree.
 
 use crate::{
-    MavModel, ModelError,
+    InputAttention, MavModel, ModelError,
     decode::{Drafting, GreedySettings, MavDecoder},
     fan_out,
 };
@@ -55,10 +55,7 @@ pub fn speed(decoder: &mut MavDecoder, position: &Position, time: Duration) -> R
 
     let legal: Vec<Move> = position.legal_moves().into_iter().collect();
     let sixteen = vec![(position, legal.as_slice()); 16];
-    let full = decoder.full_input();
-    let mut known = |n: usize| {
-        median(time, || fan_out::values_of_known_moves(decoder.network(), full, &sixteen[..n]).map(drop))
-    };
+    let mut known = |n: usize| median(time, || decoder.values_of_known_moves(&sixteen[..n]).map(drop));
     let (fan_out_seconds, fan_out_batch) = (known(1)?, known(16)?);
     let request = Request::at(position.clone(), Commands::top_all(position.rules()));
     let alone = median(time, || two_passes(decoder, &request, &legal))?;
@@ -96,15 +93,13 @@ pub fn evaluations_per_second(
         positions.iter().map(|position| position.legal_moves().into_iter().collect()).collect();
     let asked = positions.iter().zip(&legal).map(|(position, moves)| (position, moves.as_slice()));
     let batch: Vec<(&Position, &[Move])> = asked.cycle().take(n).collect();
-    let full = decoder.full_input();
-    let pass = median(time, || fan_out::values_of_known_moves(decoder.network(), full, &batch).map(drop))?;
+    let pass = median(time, || decoder.values_of_known_moves(&batch).map(drop))?;
     Ok(batch.len() as f64 / pass)
 }
 
 /// The prompt into a cache, then all moves as branches. The moves are given, since a network that knows nothing would list any number.
 fn two_passes(decoder: &mut MavDecoder, request: &Request, listed: &[Move]) -> Result<(), ModelError> {
-    let full = decoder.full_input();
-    let (prompt, input_len) = prompt(request, full);
+    let (prompt, input_len) = prompt(request, decoder.input());
     let rules = request.commands.rules;
     let network = decoder.network();
     let cache = network.open()?;
@@ -126,9 +121,9 @@ fn two_passes(decoder: &mut MavDecoder, request: &Request, listed: &[Move]) -> R
 }
 
 /// Prompt and opening, and how many of them see each other fully.
-fn prompt(request: &Request, full_input: bool) -> (Vec<u32>, usize) {
+fn prompt(request: &Request, input: InputAttention) -> (Vec<u32>, usize) {
     let mut tokens: Vec<u32> = request.prompt().into_iter().map(u32::from).collect();
-    let input_len = if full_input { tokens.len() } else { 0 };
+    let input_len = input.prefix(tokens.len());
     tokens.extend(request.opening().into_iter().map(u32::from));
     (tokens, input_len)
 }
@@ -140,8 +135,7 @@ fn write_list(
     listed: &[Move],
     n: usize,
 ) -> Result<(), ModelError> {
-    let full = decoder.full_input();
-    let (prompt, input_len) = prompt(request, full);
+    let (prompt, input_len) = prompt(request, decoder.input());
     let network = decoder.network();
     let caches = (0..n).map(|_| network.open()).collect::<Result<Vec<_>, _>>()?;
     let mut batch = Batch::default();
@@ -253,8 +247,8 @@ pub fn against_exact(
             chunk.iter().map(|position| position.legal_moves().into_iter().collect()).collect();
         let asked: Vec<(&Position, &[Move])> =
             chunk.iter().zip(&moves).map(|(position, moves)| (position, moves.as_slice())).collect();
-        let one = fan_out::values_of_known_moves(exact.network(), model.full_input, &asked)?;
-        let other = fan_out::values_of_known_moves(rounded.network(), model.full_input, &asked)?;
+        let one = exact.values_of_known_moves(&asked)?;
+        let other = rounded.values_of_known_moves(&asked)?;
         for ((one, other), moves) in one.iter().zip(&other).zip(&moves) {
             let means = |values: &[mavis_value::Distribution]| -> Values {
                 moves.iter().zip(values).map(|(mv, values)| (*mv, values.mean())).collect()

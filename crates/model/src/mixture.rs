@@ -6,6 +6,7 @@ mod writer;
 pub use traces::MixSettings;
 
 use crate::{
+    InputAttention,
     deck::Deck,
     ended::random_end,
     loader::Batches,
@@ -127,7 +128,7 @@ pub struct MixtureSettings {
     /// How losses are weighted.
     pub loss: LossSettings,
     /// Whether input tokens see each other fully.
-    pub full_input: bool,
+    pub input: InputAttention,
 }
 
 impl Mixture {
@@ -139,7 +140,7 @@ impl Mixture {
         let sizes: Vec<(usize, f32)> = sets.iter().map(|(set, weight)| (set.len(), *weight)).collect();
         let deck = Deck::new(&sizes, settings.batch.examples, settings.seed)?;
         let sets = sets.into_iter().map(|(set, _)| set).collect();
-        let packer = Packer { loss: settings.loss, full_input: settings.full_input };
+        let packer = Packer { loss: settings.loss, input: settings.input };
         let MixtureSettings { seed, batch, examples, .. } = settings;
         Some(Self { sets, deck, batch, examples, packer, seed, traces: None })
     }

@@ -2,6 +2,7 @@
 
 mod trace;
 
+use crate::InputAttention;
 use mavis_data::AnnotatedPosition;
 use mavis_lang::{Example, ListSpan, moves, vocab::VALUES};
 use mavis_net::{Batch, LossRows};
@@ -94,7 +95,7 @@ pub struct Packer {
     /// How losses are weighted.
     pub loss: LossSettings,
     /// Whether input tokens see each other fully instead of causally.
-    pub full_input: bool,
+    pub input: InputAttention,
 }
 
 impl Packer {
@@ -221,7 +222,7 @@ impl Packer {
 
     fn push_tokens(&self, packed: &mut PackedBatch, tokens: &[u16], input_len: usize) {
         let ids: Vec<u32> = tokens.iter().map(|&token| u32::from(token)).collect();
-        packed.batch.push_prompted(&ids, if self.full_input { input_len } else { 0 });
+        packed.batch.push_prompted(&ids, self.input.prefix(input_len));
     }
 
     /// Rows that predict the tokens at these places, save the best action, which has its own; they share the weight of text.

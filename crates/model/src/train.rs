@@ -13,7 +13,8 @@ pub use settings::{DataSet, SettingsError, TraceSet, TrainSettings, Validation};
 
 use crate::{
     ModelError,
-    fan_out::{self, Forward},
+    fan_out::FanOutNetwork,
+    forward::{Forward, value_columns},
     loader::Loader,
     mixture::Mixture,
     pack::{PackedBatch, tag},
@@ -164,8 +165,7 @@ impl Lesson for MavLesson<'_> {
         let settings = self.settings;
         for (name, set) in &self.material.validation {
             let quality = validation::quality(
-                network,
-                settings.full_input,
+                &mut FanOutNetwork::new(network, settings.input),
                 &**set,
                 settings.run.validation_positions,
                 settings.batch.tokens,
@@ -174,7 +174,11 @@ impl Lesson for MavLesson<'_> {
         }
         let puzzles = &self.material.puzzles;
         if !puzzles.is_empty() {
-            let solved = validation::puzzles(network, settings.full_input, puzzles, settings.batch.tokens)?;
+            let solved = validation::puzzles(
+                &mut FanOutNetwork::new(network, settings.input),
+                puzzles,
+                settings.batch.tokens,
+            )?;
             measured.puzzles = Some(solved);
         }
         Ok(())
@@ -353,7 +357,7 @@ impl Forward for Averaged<'_> {
         prompts: &[u32],
         branches: &[u32],
     ) -> Result<(Logits, Logits), NetError> {
-        let values = Want { rows: branches.to_vec(), columns: Some(fan_out::value_columns()) };
+        let values = Want { rows: branches.to_vec(), columns: Some(value_columns()) };
         let mut logits =
             self.0.logits_of(batch, &[Want::rows(prompts), values], Weights::Average)?.into_iter();
         Ok((logits.next().unwrap_or_default(), logits.next().unwrap_or_default()))

@@ -1,6 +1,11 @@
 //! How good a network is on positions it never saw.
 
-use crate::{ModelError, ended::random_end, fan_out};
+use crate::{
+    ModelError,
+    ended::random_end,
+    fan_out::{self, FanOutNetwork},
+    forward::Forward,
+};
 use mavis_data::{AnnotatedPosition, Annotations, Puzzle};
 use mavis_game::{Game as _, Move, Position};
 use mavis_value::{
@@ -68,8 +73,7 @@ struct Tally {
 /// # Errors
 /// A record that cannot be used, or a network that fails.
 pub fn quality(
-    network: &mut (impl fan_out::Forward + ?Sized),
-    full_input: bool,
+    network: &mut FanOutNetwork<'_, impl Forward + ?Sized>,
     set: &dyn Annotations,
     limit: usize,
     max_tokens: usize,
@@ -86,17 +90,16 @@ pub fn quality(
             records.iter().map(|record| record.moves.iter().map(|(mv, _)| *mv).collect()).collect();
         let asked: Vec<(&Position, &[Move])> =
             records.iter().zip(&moves).map(|(record, moves)| (&record.position, moves.as_slice())).collect();
-        for (record, answer) in records.iter().zip(fan_out::with_known_moves(network, full_input, &asked)?) {
+        for (record, answer) in records.iter().zip(network.known_moves(&asked)?) {
             tally.add(record, &answer);
         }
     }
-    Ok(Quality { ends: ends(network, full_input, set, max_tokens)?, ..tally.quality() })
+    Ok(Quality { ends: ends(network, set, max_tokens)?, ..tally.quality() })
 }
 
 /// The share of ended positions, found near those of the set, that the model calls over.
 fn ends(
-    network: &mut (impl fan_out::Forward + ?Sized),
-    full_input: bool,
+    network: &mut FanOutNetwork<'_, impl Forward + ?Sized>,
     set: &dyn Annotations,
     max_tokens: usize,
 ) -> Result<Option<f64>, ModelError> {
@@ -112,7 +115,7 @@ fn ends(
     for pass in passes(&sizes, max_tokens) {
         let asked: Vec<(&Position, &[Move])> =
             positions[pass].iter().map(|position| (position, [].as_slice())).collect();
-        let answers = fan_out::with_known_moves(network, full_input, &asked)?;
+        let answers = network.known_moves(&asked)?;
         n_seen += answers.iter().filter(|answer| answer.is_over()).count();
     }
     Ok((!positions.is_empty()).then(|| n_seen as f64 / positions.len() as f64))
@@ -222,8 +225,7 @@ impl From<PuzzleShares> for (f64, f64, f64) {
 /// # Errors
 /// A network that fails.
 pub fn puzzles(
-    network: &mut (impl fan_out::Forward + ?Sized),
-    full_input: bool,
+    network: &mut FanOutNetwork<'_, impl Forward + ?Sized>,
     puzzles: &[Puzzle],
     max_tokens: usize,
 ) -> Result<PuzzleShares, ModelError> {
@@ -232,7 +234,7 @@ pub fn puzzles(
             asked.par_iter().map(|(position, moves)| fan_out::n_tokens(position, moves.len())).collect();
         let mut scores = Vec::with_capacity(asked.len());
         for pass in passes(&sizes, max_tokens) {
-            let answers = fan_out::with_known_moves(network, full_input, &asked[pass])?;
+            let answers = network.known_moves(&asked[pass])?;
             let means =
                 |answer: fan_out::FanOut| answer.values.iter().map(|(_, values)| values.mean()).collect();
             scores.extend(answers.into_iter().map(means).collect::<Vec<Vec<f32>>>());

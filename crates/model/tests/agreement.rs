@@ -90,7 +90,7 @@ fn train() -> MavModel {
         assert!(report.loss.loss.is_finite());
     }
     let parameters = trainer.state().unwrap().average;
-    MavModel { config, full_input: false, step: N_STEPS, parameters }
+    MavModel { config, input: mavis_model::InputAttention::Causal, step: N_STEPS, parameters }
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn model(qk_norm: bool) -> MavModel {
     };
     let parameters = initial_parameters(&config).unwrap();
     let parameters = parameters.iter().map(|x| if *x == 1.0 { 1.0 } else { x * 5.0 }).collect();
-    MavModel { config, full_input: false, step: 0, parameters }
+    MavModel { config, input: mavis_model::InputAttention::Causal, step: 0, parameters }
 }
 
 /// Fifty beginnings of examples of all games.
@@ -133,7 +133,7 @@ fn what_goes_out_as_a_folder_comes_back() {
 #[test]
 fn full_attention_over_the_input_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let model = MavModel { full_input: true, ..model(true) };
+    let model = MavModel { input: mavis_model::InputAttention::Full, ..model(true) };
     let path = folder.path().join("model.gguf");
     for refused in [export_hf(&model, folder.path(), Numbers::F32), export_gguf(&model, &path, Numbers::F32)]
     {

@@ -113,7 +113,7 @@ fn run_on(
             batch: settings.batch,
             examples: settings.examples.clone(),
             loss: settings.loss.clone(),
-            full_input: settings.full_input,
+            input: settings.input,
         },
     )
     .unwrap();
@@ -149,7 +149,7 @@ fn a_short_run_learns_that_full_columns_are_closed() {
     settings.batch.examples = 24;
     settings.run.optimizer.algorithm = Algorithm::Muon;
     settings.run.optimizer.average_decay = 0.95;
-    settings.full_input = true;
+    settings.input = mavis_model::InputAttention::Full;
     settings.run.schedule.peak = 5e-3;
     settings.run.schedule.warmup = 20;
     let mut known = HashSet::new();
@@ -166,7 +166,7 @@ fn a_short_run_learns_that_full_columns_are_closed() {
 fn legal_sets_of_connect_four_are_learned() {
     let mut settings = settings(500);
     settings.run.optimizer.algorithm = Algorithm::Muon;
-    settings.full_input = true;
+    settings.input = mavis_model::InputAttention::Full;
     settings.run.schedule.peak = 5e-3;
     let notes = run(&settings, None, None);
     let quality = notes.quality.unwrap();

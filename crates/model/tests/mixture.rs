@@ -31,8 +31,13 @@ fn annotated(rules: Rules, n: usize) -> Vec<AnnotatedPosition> {
 fn mixture(rules: Rules, examples: ExampleSettings) -> Mixture {
     let set: Arc<dyn Annotations> = Arc::new(annotated(rules, 200));
     let batch = BatchSettings { examples: 100, tokens: 60_000, sequence: 2_048 };
-    let settings =
-        MixtureSettings { seed: 3, batch, examples, full_input: true, ..MixtureSettings::default() };
+    let settings = MixtureSettings {
+        seed: 3,
+        batch,
+        examples,
+        input: mavis_model::InputAttention::Full,
+        ..MixtureSettings::default()
+    };
     Mixture::new(vec![(set, 1.0)], settings).unwrap()
 }
 

@@ -60,7 +60,8 @@ fn mixture(table: &Arc<TraceTable>, tokens: usize, loss: LossSettings) -> Mixtur
     let set: Arc<dyn Annotations> = Arc::new(records.collect::<Vec<_>>());
     let batch = BatchSettings { examples: tokens / 90, tokens, sequence: 8_192 };
     let examples = ExampleSettings::default();
-    let settings = MixtureSettings { seed: 3, batch, examples, loss, full_input: true };
+    let settings =
+        MixtureSettings { seed: 3, batch, examples, loss, input: mavis_model::InputAttention::Full };
     Mixture::new(vec![(set, 1.0)], settings).unwrap().with_traces(vec![(table.clone(), 1.0)], 0.4)
 }
 

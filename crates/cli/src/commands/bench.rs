@@ -289,7 +289,7 @@ fn random_model(preset: Preset) -> anyhow::Result<MavModel> {
     let config = preset.shape(vocabulary().len(), 1);
     let parameters = initial_parameters(&config)?;
     let rounded = parameters.iter().map(|x| f32::from_bits(x.to_bits() & 0xffff_0000)).collect();
-    Ok(MavModel { config, full_input: false, step: 0, parameters: rounded })
+    Ok(MavModel { config, input: mavis_model::InputAttention::Causal, step: 0, parameters: rounded })
 }
 
 /// A position with about as many moves as the game has on average.

@@ -125,7 +125,7 @@ impl Info {
             vocabulary: config.vocab,
             qk_norm: config.qk_norm,
             tied: config.tied,
-            full_input: model.full_input,
+            full_input: model.input.into(),
             architecture: if config.qk_norm { "qwen3" } else { "llama" },
         };
         if self.json {

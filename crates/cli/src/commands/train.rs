@@ -70,7 +70,7 @@ impl TrainMav {
             material.mixture.examples_per_batch(),
             material.mixture.traces_per_batch()
         ));
-        let card = MavModel::card(settings.full_input);
+        let card = MavModel::card(settings.input);
         let weights = |path: &_| MavModel::load(path).map(|model| (model.config, model.parameters));
         let (device, n_samples) = (settings.run.device, material.mixture.n_positions());
         let common = Common { settings: &settings, device, network: &network, n_samples };
@@ -128,7 +128,7 @@ pub(super) fn material(settings: &TrainSettings) -> anyhow::Result<Material> {
         batch: settings.batch,
         examples: settings.examples.clone(),
         loss: settings.loss.clone(),
-        full_input: settings.full_input,
+        input: settings.input,
     };
     let mixture = Mixture::new(sets, mixture_settings).ok_or_else(|| {
         BadInput::new("no data to train on: [[data]] is missing, or holds nothing that is not measured")

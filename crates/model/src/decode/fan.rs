@@ -3,22 +3,22 @@
 //! the pass that reads the prompt, so a node of a search takes two passes, as a position does.
 
 use super::{
-    Drafting, GreedySettings, MavDecoder, Prompt,
+    Drafting, GreedySettings, MavDecoder,
     greedy::{Goal, Stream},
 };
 use crate::{
     ModelError,
-    fan_out::{FanOut, first_moves, value_distribution},
+    fan_out::{Asked, FanOut, FanOutNetwork, ValueLogits, first_moves, value_distribution},
 };
-use mavis_game::{Move, Outcome, Position};
+use mavis_game::{Move, Outcome, Position, Rules};
 use mavis_lang::{
     Answer, Commands, Given, Hallucination, Listing, Request, Top,
     example::outcome_of,
     moves, parse_answer,
     vocab::{self, VALUES},
 };
-use mavis_net::{Batch, KvCacheId, Want};
-use mavis_value::{Mistake, N_BUCKETS};
+use mavis_net::{Batch, Decoder, KvCacheId, Want};
+use mavis_value::{Distribution, Mistake, N_BUCKETS};
 
 /// What the second pass may answer: an outcome or a value. Both have low ids, so the rest of the head need not be computed.
 const SHORT_HEAD: u32 = VALUES.start as u32 + N_BUCKETS as u32;
@@ -103,30 +103,40 @@ impl MavDecoder {
         if !requests.iter().all(has_list) {
             return Err(ModelError::NoList);
         }
-        let mut batch = Batch::default();
-        let mut rows = Vec::new();
-        for (request, moves) in requests.iter().zip(known) {
-            let prompt = Prompt::new(request);
-            let end = prompt.tokens.len();
-            self.push_prompt(&mut batch, &prompt);
-            let first = batch.len() as u32;
-            for token in move_tokens(request, moves) {
-                batch.push_branch(&[token], end, end, 0);
-            }
-            rows.extend(first - 1..batch.len() as u32);
-        }
-        let logits = self.decoder.logits(&batch, &Want::rows(rows))?;
-        let mut row = 0;
-        let answer = |(request, moves): (&Request, &&[Move])| {
-            let (first_moves, over) = first_moves(request.commands.rules, logits.row(row));
-            let values = moves.iter().zip(row + 1..).map(|(&mv, row)| {
-                (mv, value_distribution(&logits.row(row)[usize::from(VALUES.start)..][..N_BUCKETS]))
-            });
-            let fan = FanOut { first_moves, over, values: values.collect() };
-            row += 1 + moves.len();
-            FanOutAnswer { tracked: None, fan, outcome: None, n_passes: 1 }
-        };
-        Ok(requests.iter().zip(known).map(answer).collect())
+        let asked: Vec<Asked> =
+            requests.iter().zip(known).map(|(request, moves)| Asked::of(request, moves)).collect();
+        let known: Vec<(Rules, &[Move])> =
+            requests.iter().zip(known).map(|(request, moves)| (request.commands.rules, *moves)).collect();
+        let fans = self.fan_out_network().first_moves_and_values(&asked, &known)?;
+        let answer = |fan| FanOutAnswer { tracked: None, fan, outcome: None, n_passes: 1 };
+        Ok(fans.into_iter().map(answer).collect())
+    }
+
+    /// Value logits of moves that are known beforehand, all questions in one pass.
+    ///
+    /// # Errors
+    /// When the network fails.
+    pub fn value_logits(&mut self, asked: &[&Asked]) -> Result<Vec<ValueLogits>, ModelError> {
+        self.fan_out_network().value_logits(asked)
+    }
+
+    /// The values of moves that are known beforehand, all in one pass.
+    ///
+    /// # Errors
+    /// When the network fails.
+    pub fn values_of_known_moves(
+        &mut self,
+        positions: &[(&Position, &[Move])],
+    ) -> Result<Vec<Vec<Distribution>>, ModelError> {
+        let asked: Vec<Asked> =
+            positions.iter().map(|(position, moves)| Asked::new(position, moves)).collect();
+        let logits = self.value_logits(&asked.iter().collect::<Vec<_>>())?;
+        Ok(logits.iter().map(|logits| logits.distributions().collect()).collect())
+    }
+
+    /// What asks about known moves without a KV cache.
+    pub fn fan_out_network(&mut self) -> FanOutNetwork<'_, dyn Decoder> {
+        FanOutNetwork::new(&mut *self.decoder, self.input)
     }
 
     /// The last pass: every move as a branch of what stands before the list; a game that is over has the word for it as its one

@@ -59,7 +59,7 @@ impl MavDecoder {
             let mut batch = Batch::default();
             for text in &texts {
                 let ids: Vec<u32> = prompts[text.index].iter().map(|&token| u32::from(token)).collect();
-                batch.push_prompted(&ids, if decoder.full_input { text.input_len } else { 0 });
+                batch.push_prompted(&ids, decoder.input.prefix(text.input_len));
             }
             while !texts.is_empty() {
                 let caches: Vec<KvCacheId> = texts.iter().map(|text| text.cache).collect();

@@ -10,7 +10,7 @@
 mod hints;
 
 use super::{MavDecoder, likeliest};
-use crate::ModelError;
+use crate::{InputAttention, ModelError};
 use hints::Hints;
 use mavis_game::{Move, Position};
 use mavis_lang::{
@@ -124,7 +124,7 @@ impl MavDecoder {
             streams.iter_mut().map(|stream| &mut **stream).filter(|stream| stream.is_open()).collect();
         for stream in &mut open {
             stream.prepare();
-            stream.push(&mut batch, self.full_input);
+            stream.push(&mut batch, self.input);
             let end = batch.len() as u32;
             rows.extend(end - stream.n_rows() as u32..end);
             caches.push(stream.cache);
@@ -236,8 +236,8 @@ impl TraceStream {
     }
 
     /// Appends what the network has not read, the draft and the branches as one sequence.
-    fn push(&self, batch: &mut Batch, full_input: bool) {
-        let prompt_len = if full_input { self.progress.prompt_len() } else { 0 };
+    fn push(&self, batch: &mut Batch, input: InputAttention) {
+        let prompt_len = input.prefix(self.progress.prompt_len());
         let written = &self.progress.tokens()[self.cached..];
         batch.begin();
         for (position, &token) in (self.cached..).zip(written.iter().chain(&self.draft)) {

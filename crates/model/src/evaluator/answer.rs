@@ -4,11 +4,7 @@ use super::{
     Choice, Reply,
     queue::{JobOutput, Slot, wake},
 };
-use crate::{
-    ModelError,
-    decode::MavDecoder,
-    fan_out::{self, Asked},
-};
+use crate::{ModelError, decode::MavDecoder, fan_out::Asked};
 use mavis_eval::{EndOrMoves, EvalError, Evaluation, MoveValue, Request, WorldModel};
 use mavis_game::{Game, Move, Position};
 use mavis_lang::{Commands, Hallucination, Request as Text, moves};
@@ -113,8 +109,7 @@ impl Answerer {
         }
         if !asked.is_empty() {
             let questions: Vec<&Asked> = asked.iter().map(|(question, _)| question).collect();
-            let full_input = self.decoder.full_input();
-            let answers = fan_out::value_logits(self.decoder.network(), full_input, &questions);
+            let answers = self.decoder.value_logits(&questions);
             let slots = asked.into_iter().map(|(_, slot)| slot);
             wakers.extend(fill(slots, answers.map(|all| all.into_iter().map(JobOutput::Logits))));
         }

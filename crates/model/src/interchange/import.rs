@@ -1,7 +1,7 @@
 //! From a folder in the form of Hugging Face.
 
 use super::{InterchangeError, file_error};
-use crate::MavModel;
+use crate::{InputAttention, MavModel};
 use mavis_lang::vocabulary;
 use mavis_net::{Layout, TransformerConfig, read_tensors};
 use serde_json::Value;
@@ -17,7 +17,7 @@ pub fn import_hf(folder: &Path) -> Result<MavModel, InterchangeError> {
     let layout = Layout::transformer(&config)?;
     check_tokens(&folder.join("tokenizer.json"))?;
     let parameters = read_tensors(&folder.join("model.safetensors"), &layout)?;
-    Ok(MavModel { config, full_input: false, step: 0, parameters })
+    Ok(MavModel { config, input: InputAttention::Causal, step: 0, parameters })
 }
 
 fn shape(fields: &Fields<'_>) -> Result<TransformerConfig, InterchangeError> {

@@ -1,7 +1,7 @@
 //! Scores of moves: what a policy chooses by.
 
 use super::{PredictorSpec, Target, examples::index, input, tokens};
-use crate::{ModelError, fan_out::Forward};
+use crate::{ModelError, forward::Forward};
 use mavis_game::{Game as _, Move, Position};
 use mavis_net::{Batch, Want};
 

@@ -3,7 +3,7 @@
 use super::{PredictorSpec, policy::score_moves};
 use crate::{
     ModelError,
-    fan_out::Forward,
+    forward::Forward,
     validation::{PuzzleShares, action_sample, solved},
 };
 use mavis_data::{AnnotatedPosition, Annotations, Puzzle};

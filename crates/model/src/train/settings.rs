@@ -6,7 +6,7 @@
 
 use super::run_settings::{RunSettings, laid_over, within};
 use crate::{
-    Preset, Schedule, Shape,
+    InputAttention, Preset, Schedule, Shape,
     mixture::{BatchSettings, ExampleSettings, MixSettings},
     pack::LossSettings,
 };
@@ -24,7 +24,8 @@ pub struct TrainSettings {
     /// RMSNorm on queries and keys.
     pub qk_norm: bool,
     /// Whether input tokens see each other fully instead of causally; such a model cannot be exported.
-    pub full_input: bool,
+    #[serde(rename = "full_input")]
+    pub input: InputAttention,
     /// What every run has.
     #[serde(flatten)]
     pub run: RunSettings,
@@ -59,7 +60,7 @@ impl TrainSettings {
             preset,
             shape: None,
             qk_norm: true,
-            full_input: false,
+            input: InputAttention::Causal,
             run: RunSettings::default(),
             data: Vec::new(),
             traces: Vec::new(),
@@ -73,7 +74,7 @@ impl TrainSettings {
             return plain;
         }
         Self {
-            full_input: true,
+            input: InputAttention::Full,
             examples: ExampleSettings { flipped: 0.5, ..plain.examples },
             loss: LossSettings { value_focus: 2.0, ..plain.loss },
             run: RunSettings {
@@ -229,11 +230,12 @@ mod tests {
         let small =
             read("preset = '9m'\nbudget = { minutes = 2.0 }\n[schedule]\npeak = 1e-3\n").expect("settings");
         assert_eq!(small.run.optimizer.algorithm, Algorithm::Muon);
-        assert!(small.full_input);
+        assert_eq!(small.input, InputAttention::Full);
         let of_preset = TrainSettings::of(Preset::Small).run.schedule;
         assert_eq!(small.run.schedule, Schedule { peak: 1e-3, ..of_preset });
         assert_eq!(small.run.budget, Budget::Minutes(2.0));
-        assert!(!read("preset = '9m'\nfull_input = false").expect("settings").full_input);
+        let causal = read("preset = '9m'\nfull_input = false").expect("settings");
+        assert_eq!(causal.input, InputAttention::Causal);
     }
 
     #[test]

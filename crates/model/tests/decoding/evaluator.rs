@@ -3,10 +3,7 @@
 use super::trained::{decoder, known, model, positions};
 use mavis_eval::{EndOrMoves, EvalError, Evaluator, Request, WorldModel};
 use mavis_game::{Game, Move, Position, Rules};
-use mavis_model::{
-    evaluator::{Embedded, EmbeddedSettings},
-    fan_out,
-};
+use mavis_model::evaluator::{Embedded, EmbeddedSettings};
 use mavis_net::Precision;
 use mavis_search::{
     Stop,
@@ -43,9 +40,7 @@ fn with_the_rules_every_legal_move_has_the_value_of_a_whole_pass() {
             }
             EndOrMoves::Moves(moves) => {
                 let legal: Vec<Move> = after.legal_moves().into_iter().collect();
-                let whole = fan_out::with_known_moves(decoder.network(), false, &[(after, &legal)])
-                    .unwrap()
-                    .remove(0);
+                let whole = decoder.fan_out_network().known_moves(&[(after, &legal)]).unwrap().remove(0);
                 assert_eq!(moves.len(), legal.len());
                 for (entry, (mv, values)) in moves.iter().zip(&whole.values) {
                     assert_eq!(entry.mv, *mv);

@@ -3,10 +3,7 @@
 use super::trained::{decoder, known, positions, tracking, value};
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{AnswerProgress, Commands, Request, Step, Token, Top, moves, value::value_token};
-use mavis_model::{
-    decode::{Decoded, GreedySettings, MavDecoder},
-    fan_out,
-};
+use mavis_model::decode::{Decoded, GreedySettings, MavDecoder};
 use mavis_net::{Batch, Want};
 use mavis_value::{Bucket, Mistake};
 
@@ -26,7 +23,7 @@ fn slowly(decoder: &mut MavDecoder, request: &Request) -> Vec<Token> {
     while progress.step() == Step::More && answer.len() < 60 {
         let tokens: Vec<u32> = prompt.iter().chain(&answer).map(|&token| u32::from(token)).collect();
         let mut batch = Batch::default();
-        batch.push_prompted(&tokens, if decoder.full_input() { prompt.len() } else { 0 });
+        batch.push_prompted(&tokens, decoder.input().prefix(prompt.len()));
         let logits = decoder.network().logits(&batch, &Want::last(&batch)).unwrap();
         let best = logits.row(0).iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).unwrap().0;
         answer.push(best as Token);
@@ -119,7 +116,7 @@ fn fan_out_by_caches_equals_fan_out_by_whole_passes() {
         let sets: Vec<Vec<Move>> = got.iter().map(|answer| answer.fan.legal_set()).collect();
         let asked: Vec<(&Position, &[Move])> =
             positions.iter().zip(&sets).map(|(position, moves)| (position, moves.as_slice())).collect();
-        let expected = fan_out::with_known_moves(decoder.network(), full_input, &asked).unwrap();
+        let expected = decoder.fan_out_network().known_moves(&asked).unwrap();
         for (got, expected) in got.iter().zip(&expected) {
             assert_eq!(got.outcome, None);
             assert_eq!(got.fan.values.len(), expected.values.len());

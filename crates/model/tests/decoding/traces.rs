@@ -53,7 +53,7 @@ pub(crate) fn searcher() -> &'static MavModel {
 }
 
 fn train() -> MavModel {
-    let packer = Packer { loss: LossSettings::default(), full_input: true };
+    let packer = Packer { loss: LossSettings::default(), input: mavis_model::InputAttention::Full };
     let unused =
         mavis_data::AnnotatedPosition { position: Position::start(RULES), moves: Vec::new(), best: None };
     let mut packed = PackedBatch::default();

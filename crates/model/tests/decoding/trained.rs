@@ -74,7 +74,7 @@ pub(crate) fn decoder(full_input: bool) -> MavDecoder {
 }
 
 fn train(full_input: bool) -> MavModel {
-    let packer = Packer { loss: LossSettings::default(), full_input };
+    let packer = Packer { loss: LossSettings::default(), input: full_input.into() };
     fit(config(), full_input, N_STEPS, |rng| batch(&packer, rng))
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn fit(
         trainer.train_step(&packed.batch, &packed.rows, &settings).unwrap();
     }
     let parameters = trainer.state().unwrap().parameters;
-    MavModel { config, full_input, step: n_steps as u64, parameters }
+    MavModel { config, input: full_input.into(), step: n_steps as u64, parameters }
 }
 
 /// Every known position in all the ways the tests ask for it, in new orders.
