@@ -253,7 +253,7 @@ pub fn run_on<G: FromRules>(
     let judges = judges(config, base, options)?;
     let task = Arc::new(Task::new(config, openings(config, base)?, judges, Arc::clone(registry))?);
     // Nothing is written for a league that cannot begin: its folder would refuse the corrected configuration.
-    let new = if LeagueStore::is_in(folder) { None } else { Some(begin(&task)?) };
+    let new = if LeagueStore::is_in(folder) { None } else { Some(begin(&task, concurrency)?) };
     let mut store = LeagueStore::open(folder, config)?;
     let mut league = Running::new(config, &store.finished)?;
     sink(Event::Begin {
@@ -266,7 +266,7 @@ pub fn run_on<G: FromRules>(
     let stop = match league.decided()? {
         Some(stop) => stop,
         None => {
-            let (session, built) = new.map_or_else(|| begin(&task), Ok)?;
+            let (session, built) = new.map_or_else(|| begin(&task, concurrency), Ok)?;
             store.begin_session(&session)?;
             match queue {
                 None => {
@@ -331,14 +331,17 @@ fn concurrency<G: Game>(config: &LeagueConfig, options: &RunOptions<G>) -> Resul
 }
 
 /// Builds every player once: a fault shows before the first game, and each says what it is. The first of them are kept to play,
-/// since engines are slow to start.
-fn begin<G: FromRules>(task: &Task<G>) -> Result<(LeagueSession, Built<G>), RunError> {
+/// since engines are slow to start; for the same reason as many are started at once as games will be.
+fn begin<G: FromRules>(task: &Task<G>, at_once: usize) -> Result<(LeagueSession, Built<G>), RunError> {
     let (mut names, mut built) = (BTreeMap::new(), Vec::new());
-    for (idx, name) in task.names.iter().enumerate() {
-        let player = ready(task, name, task.build(idx))?;
-        names.insert(name.clone(), player.name());
-        if built.len() < KEPT_PLAYERS {
-            built.push((idx, player));
+    let numbers: Vec<usize> = (0..task.names.len()).collect();
+    for some in numbers.chunks(at_once.max(1)) {
+        for (&idx, player) in some.iter().zip(build_all(task, some)) {
+            let (name, player) = (&task.names[idx], player?);
+            names.insert(name.clone(), player.name());
+            if built.len() < KEPT_PLAYERS {
+                built.push((idx, player));
+            }
         }
     }
     if let Some(judge) = task.build_judge() {
@@ -353,6 +356,17 @@ fn begin<G: FromRules>(task: &Task<G>) -> Result<(LeagueSession, Built<G>), RunE
         players: names,
     };
     Ok((session, built))
+}
+
+/// Players by their numbers, each built on a thread of its own.
+fn build_all<G: FromRules>(task: &Task<G>, numbers: &[usize]) -> Vec<Result<Box<dyn Player<G>>, RunError>> {
+    let build = |idx: usize| ready(task, &task.names[idx], task.build(idx));
+    std::thread::scope(|scope| {
+        let builders: Vec<_> = numbers.iter().map(|&idx| scope.spawn(move || build(idx))).collect();
+        let built = builders.into_iter().map(|builder| builder.join());
+        // A panic goes on where it would have without threads.
+        built.map(|player| player.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
 }
 
 /// A player that was built and can play the league's game.

@@ -331,3 +331,22 @@ pub(super) fn machine() -> String {
     let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     name.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_that_fails_costs_its_own_row_only() {
+        let rows = [
+            BatchSpeed::new(64, Ok::<f64, String>(1234.5)),
+            BatchSpeed::new(1024, Err("a pass of 40000 tokens, at most 32768 fit".to_owned())),
+        ];
+        let [measured, skipped] = rows.each_ref().map(BatchSpeed::text);
+        assert!(measured.ends_with(" 1234.5\n"), "{measured}");
+        assert!(skipped.contains("batches of 1024") && skipped.contains("at most 32768 fit"), "{skipped}");
+        let json = serde_json::to_value(rows).unwrap();
+        assert_eq!(json[0]["evaluations_per_second"], 1234.5);
+        assert!(json[1]["evaluations_per_second"].is_null() && json[1]["skipped"].is_string());
+    }
+}
