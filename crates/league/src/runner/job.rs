@@ -70,8 +70,18 @@ pub struct GameRunner<G: FromRules> {
     registry: Arc<Registry<G>>,
     options: RunOptions<G>,
     /// Refuses a configuration that this machine must not run.
-    allow: Box<dyn Fn(&LeagueConfig) -> Result<(), String> + Send>,
-    league: Option<(Arc<str>, Arc<Task<G>>, Pool<G>)>,
+    allow: Allow,
+    league: Option<Begun<G>>,
+}
+
+/// Says why a configuration must not be run.
+type Allow = Box<dyn Fn(&LeagueConfig) -> Result<(), String> + Send>;
+
+/// A league whose games are being played.
+struct Begun<G: FromRules> {
+    config: Arc<str>,
+    task: Arc<Task<G>>,
+    pool: Pool<G>,
 }
 
 impl<G: FromRules> GameRunner<G> {
@@ -84,7 +94,7 @@ impl<G: FromRules> GameRunner<G> {
         Self { registry, options, allow: Box::new(allow), league: None }
     }
 
-    fn begin(&self, input: &GameInput) -> Result<(Arc<Task<G>>, Pool<G>), String> {
+    fn begin(&self, input: &GameInput) -> Result<Begun<G>, String> {
         let config = LeagueConfig::from_toml_for::<G>(&input.config).map_err(|error| error.to_string())?;
         (self.allow)(&config)?;
         let words = |error: RunError| error.to_string();
@@ -93,41 +103,41 @@ impl<G: FromRules> GameRunner<G> {
         let openings = Openings::new(rules, config.seed, None, true, 0);
         let judges = self.options.judges.clone();
         let task = Task::new(&config, openings, judges, Arc::clone(&self.registry)).map_err(words)?;
+        let mut built = Vec::new();
         for player in [input.plan.first, input.plan.second] {
             let name = task.names.get(player).ok_or_else(|| format!("no player number {player}"))?;
-            let here = ready(&task, name, task.build(player)).map_err(words)?.name();
+            let ready = ready(&task, name, task.build(player)).map_err(words)?;
+            let here = ready.name();
+            built.push((player, ready));
             if let Some(wanted) = input.players.get(name).filter(|wanted| **wanted != here) {
                 return Err(format!("player '{name}' is '{here}' here, and the league has '{wanted}'"));
             }
         }
         let task = Arc::new(task);
-        let pool = Pool::start(1, &task, Vec::new()).map_err(|error| error.to_string())?;
-        Ok((task, pool))
+        let pool = Pool::start(1, &task, built).map_err(|error| error.to_string())?;
+        Ok(Begun { config: Arc::clone(&input.config), task, pool })
     }
 }
 
 impl<G: FromRules> Runner<GameJob> for GameRunner<G> {
     fn run(&mut self, input: GameInput, beat: &Beat) -> Result<StoredGame, String> {
-        let (config, task, mut pool) = match self.league.take() {
-            Some((config, task, pool)) if config == input.config => (config, task, pool),
-            _ => {
-                let (task, pool) = self.begin(&input)?;
-                (Arc::clone(&input.config), task, pool)
-            }
+        let mut league = match self.league.take() {
+            Some(league) if league.config == input.config => league,
+            _ => self.begin(&input)?,
         };
-        let n_players = task.names.len();
+        let n_players = league.task.names.len();
         if input.plan.first >= n_players || input.plan.second >= n_players {
             return Err(format!("the league has {n_players} players"));
         }
         let words = |error: RunError| error.to_string();
-        pool.play(input.plan, input.opening).map_err(words)?;
+        league.pool.play(input.plan, input.opening).map_err(words)?;
         loop {
             beat.progress();
-            if let Some(game) = GameQueue::wait(&mut pool, &self.options).map_err(words)?.pop() {
-                self.league = Some((config, task, pool));
+            if let Some(game) = GameQueue::wait(&mut league.pool, &self.options).map_err(words)?.pop() {
+                self.league = Some(league);
                 return Ok(game);
             }
-            if GameQueue::<G>::is_idle(&pool) {
+            if GameQueue::<G>::is_idle(&league.pool) {
                 return Err("the game was abandoned".to_owned());
             }
         }
