@@ -5,7 +5,7 @@ mod jobs;
 mod machine;
 mod measure;
 
-use super::{answer, answer_json, note};
+use super::{answer, answer_json};
 use crate::input::{BadInput, OrBadInput as _};
 use clap::{Args, Subcommand};
 use estimate::{Cost, Plan, Unit};
@@ -90,7 +90,6 @@ impl PlanOptions {
             Some(cost) => (cost, None),
             None => {
                 let seconds = mavis_stable::time::seconds(self.seconds).or_bad_input()?;
-                note("measuring; other work on this machine makes the estimate worse");
                 let measured = measure(self.per, first, seconds, sample)?;
                 (measured.cost, Some(measured))
             }

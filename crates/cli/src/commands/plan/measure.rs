@@ -1,7 +1,10 @@
 //! A small part of a job, run by the real command.
 
 use super::estimate::{Cost, Unit, duration, grouped, number};
-use crate::commands::bench::{machine, waited_seconds};
+use crate::commands::{
+    bench::{machine, waited_seconds},
+    note,
+};
 use anyhow::{Context as _, anyhow};
 use serde::Serialize;
 use std::{
@@ -57,6 +60,8 @@ pub(super) fn measure(
         sample(n, &folder.0.join(format!("part-{number}")))
     };
     let least = run(first)?;
+    // Only now, since what is wrong with the job shows in its first part.
+    note("measuring; other work on this machine makes the estimate worse");
     let mut last = least;
     loop {
         // A part so much larger that it fills the time, as far as one can tell from the last one.

@@ -13,6 +13,11 @@ use std::{
 
 /// How long ranks wait for each other at the beginning: some read their data faster than others.
 const PATIENCE: Duration = Duration::from_secs(600);
+/// The same for a process that rank 0 has started: where nobody listens, rank 0 is gone.
+const SHORT_PATIENCE: Duration = Duration::from_secs(10);
+/// Most ranks of a run, and most that are started on one machine.
+const MOST_RANKS: usize = 1024;
+const MOST_HERE: usize = 64;
 /// How long processes that were started here may take to end once the run has ended.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -28,6 +33,9 @@ pub(super) struct Ranks {
     /// HOST:PORT where rank 0 listens and the others connect
     #[arg(long, requires = "rank", value_name = "HOST:PORT")]
     meet: Option<String>,
+    /// Set by rank 0 for the processes that it starts
+    #[arg(long, hide = true)]
+    launched: bool,
 }
 
 impl Ranks {
@@ -41,6 +49,11 @@ impl Ranks {
         let rank = self.rank.unwrap_or(0);
         match self.ranks {
             0 => Err(BadInput::new("--ranks: expected 1 or more, not 0")),
+            n_ranks if n_ranks > if self.rank.is_some() { MOST_RANKS } else { MOST_HERE } => {
+                Err(BadInput::new(format!(
+                    "--ranks: expected at most {MOST_HERE} on one machine and {MOST_RANKS} in all, not {n_ranks}"
+                )))
+            }
             n_ranks if rank >= n_ranks => {
                 Err(BadInput::new(format!("--rank: expected 0 to {}, not {rank}", n_ranks - 1)))
             }
@@ -62,7 +75,7 @@ impl Ranks {
                 .map_err(|error| BadInput::new(format!("--meet {meet}: cannot listen there: {error}")))?;
             SocketRank::lead(&listener, hello, PATIENCE, || Ok(()))?
         } else {
-            SocketRank::join(&*places, hello, PATIENCE)?
+            SocketRank::join(&*places, hello, if self.launched { SHORT_PATIENCE } else { PATIENCE })?
         };
         Ok(Some(Company { met, started: Started(Vec::new()) }))
     }
@@ -94,6 +107,7 @@ fn launch(hello: Hello) -> anyhow::Result<Company> {
     for rank in 1..hello.n_ranks {
         let mut command = Command::new(&program);
         command.args(std::env::args_os().skip(1)).args(["--rank", &rank.to_string(), "--meet", &place]);
+        command.arg("--launched");
         // A group of their own: Ctrl-C reaches rank 0, which ends the run for all.
         command.stdin(Stdio::null()).stdout(Stdio::null()).process_group(0);
         let child = command.spawn().with_context(|| format!("starting rank {rank}"))?;
