@@ -2,6 +2,7 @@
 
 mod analyze;
 mod cluster;
+mod cluster_data;
 mod data;
 mod documents;
 mod eval;

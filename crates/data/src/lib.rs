@@ -63,8 +63,13 @@ pub use fen_values::{FenValues, FenValuesError};
 pub use identity::PositionReader;
 pub use ood::{odd_position, out_of_distribution};
 pub use puzzles::{Puzzle, PuzzleError, parse_puzzles, read_puzzles};
-pub use selfplay::{SelfplaySettings, Selfplayed, default_epsilon, selfplay};
+pub use selfplay::{
+    GamePlan, Memory, Played, SelfPlayer, SelfplayInput, SelfplayJob, SelfplaySettings, Selfplayed,
+    default_epsilon, selfplay, selfplay_on,
+};
 pub use table::{TableError, TableReader, TableWriter};
 pub use trace_table::{StoredTrace, TraceTable};
-pub use traces::{Labeler, TracePlan, TraceSettings, Traced, traces};
+pub use traces::{
+    Grower, Labeler, TraceInput, TraceJob, TracePlan, TraceSettings, Traced, traces, traces_on,
+};
 pub use unique::{Kept, Split, SplitTo, sample, split, unique};

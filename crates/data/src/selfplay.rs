@@ -1,12 +1,16 @@
 //! Games an oracle plays against itself, now and then at random, with every position annotated on the way.
 
-use crate::annotate::{annotation, oracle_name};
+mod kind;
+
+pub use kind::{Played, SelfPlayer, SelfplayInput, SelfplayJob};
+
+use crate::annotate::{Pace, Request, annotation, oracle_name};
 use crate::job::{Job, JobError, JobEvent, Meter, SetAside, Shard};
 use crate::table::TableWriter;
 use crate::wire::{AnnotationRow, GameRow, OracleName};
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_oracle::{Identity, Oracle, Ranking};
-use mavis_queue::ordered;
+use mavis_queue::{Local, Queue};
 use mavis_stable::seed::{hash_bytes, mix};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -40,6 +44,28 @@ pub struct SelfplaySettings {
     pub out: PathBuf,
 }
 
+/// How a game is played, whichever it is.
+#[derive(Clone, Debug)]
+pub struct GamePlan {
+    /// Where games start.
+    pub start: Position,
+    /// The chance of a random move.
+    pub epsilon: f64,
+    /// So many plies at the start are random, and not judged.
+    pub random_plies: u32,
+    /// Makes the games repeat exactly.
+    pub seed: u64,
+    /// A game is cut off after so many plies.
+    pub max_plies: u32,
+}
+
+impl SelfplaySettings {
+    fn plan(&self) -> GamePlan {
+        let Self { start, epsilon, random_plies, seed, max_plies, .. } = self.clone();
+        GamePlan { start, epsilon, random_plies, seed, max_plies }
+    }
+}
+
 /// The chance of a random move where nothing else is asked for: 40 % in Connect Four and 10 % in Hex as in paper 001, 20 % elsewhere.
 #[must_use]
 pub fn default_epsilon(rules: Rules) -> f64 {
@@ -70,34 +96,51 @@ pub struct Selfplayed {
 pub fn selfplay(
     settings: &SelfplaySettings,
     oracles: Vec<Box<dyn Oracle>>,
-    mut watch: impl FnMut(JobEvent<'_>),
+    watch: impl FnMut(JobEvent<'_>),
 ) -> Result<Selfplayed, JobError> {
     let first = oracles.first().ok_or_else(|| JobError::Oracle("no oracle given".to_owned()))?;
-    let identity = first.identity();
-    let oracle = oracle_name(&identity);
+    let request = Request { line: String::new(), identity: first.identity(), pace: Pace::Fixed(1) };
+    let memory = Arc::new(Memory::default());
+    let players = oracles.into_iter().map(|oracle| SelfPlayer::new(oracle, Arc::clone(&memory)));
+    selfplay_on(settings, &request, &mut Local::new(players.collect()), watch)
+}
+
+/// The same on a queue of the caller's, whose runners may be on other machines.
+///
+/// # Errors
+/// As [`selfplay`], and when the queue gives no result.
+pub fn selfplay_on(
+    settings: &SelfplaySettings,
+    request: &Request,
+    queue: &mut impl Queue<SelfplayJob>,
+    mut watch: impl FnMut(JobEvent<'_>),
+) -> Result<Selfplayed, JobError> {
+    let (line, oracle) = (Arc::<str>::from(request.line.as_str()), oracle_name(&request.identity));
+    let plan = Arc::new(settings.plan());
     let shard_size = settings.shard_size.max(1);
     let n_shards = settings.n_games.div_ceil(shard_size);
-    let mut job = Job::open(&settings.out, "selfplay", job_settings(settings, &identity), n_shards)?;
+    let mut job = Job::open(&settings.out, "selfplay", job_settings(settings, &request.identity), n_shards)?;
     let done: Vec<u64> = job.manifest().done.keys().copied().collect();
     let n_before = job.manifest().done.values().map(|shard| shard.n_items).sum();
     let mut meter = Meter::new(settings.n_games, n_before);
-    let memory = Memory::default();
     let mut sheet = Sheet::default();
-    let numbers = (0..settings.n_games).filter(|number| done.binary_search(&(number / shard_size)).is_err());
-    ordered(
-        oracles,
-        numbers,
-        |oracle_here, number| {
-            let game = Play { settings, oracle: &oracle, memory: &memory }.game(&mut **oracle_here, number);
-            (number, game)
-        },
-        |(number, game)| {
+    let job_size = request.pace.job_size() as u64;
+    let numbers = (0..n_shards).filter(|shard| done.binary_search(shard).is_err()).flat_map(|shard| {
+        let (begin, end) = (shard * shard_size, settings.n_games.min((shard + 1) * shard_size));
+        (begin..end).step_by(job_size as usize).map(move |first| first..end.min(first + job_size))
+    });
+    let jobs = numbers.map(|numbers| {
+        let (line, oracle, plan) = (Arc::clone(&line), Arc::clone(&oracle), Arc::clone(&plan));
+        Ok((numbers.clone(), SelfplayInput { line, oracle, plan, numbers }))
+    });
+    queue.run(jobs, |numbers, games| {
+        for (number, game) in numbers.zip(games) {
             let last = (number + 1).is_multiple_of(shard_size) || number + 1 == settings.n_games;
             sheet.take(game, &mut job, number / shard_size, last, &mut watch)?;
             watch(meter.add(1));
-            Ok::<(), JobError>(())
-        },
-    )?;
+        }
+        Ok::<(), JobError>(())
+    })?;
     let shards = job.manifest().done.values();
     let rows = |folder: &'static str| {
         let files = shards.clone().flat_map(|shard| &shard.files);
@@ -131,7 +174,7 @@ fn job_settings(settings: &SelfplaySettings, identity: &Identity) -> BTreeMap<St
 /// Rankings on early positions. Oracles give the same ranking however often they are asked, so remembering changes nothing
 /// but the time.
 #[derive(Default)]
-struct Memory(Mutex<HashMap<u64, Arc<Ranking>>>);
+pub struct Memory(Mutex<HashMap<u64, Arc<Ranking>>>);
 
 impl Memory {
     fn ranking(&self, oracle: &mut dyn Oracle, position: &Position) -> Result<Arc<Ranking>, SetAside> {
@@ -155,33 +198,30 @@ impl Memory {
     }
 }
 
-/// A game and its annotated positions, with their keys.
-type Played = (GameRow, Vec<(u64, AnnotationRow)>);
-
 struct Play<'a> {
-    settings: &'a SelfplaySettings,
+    plan: &'a GamePlan,
     oracle: &'a Arc<OracleName>,
     memory: &'a Memory,
 }
 
 impl Play<'_> {
-    fn game(&self, oracle: &mut dyn Oracle, number: u64) -> Result<Played, SetAside> {
+    fn game(&self, oracle: &mut dyn Oracle, number: u64) -> Played {
         // Each game has its own stream of numbers, so that threads and stops do not matter.
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(mix(self.settings.seed).wrapping_add(number));
-        let mut position = self.settings.start.clone();
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(mix(self.plan.seed).wrapping_add(number));
+        let mut position = self.plan.start.clone();
         let rules = position.rules();
-        let id = format!("{}-{:016x}", rules.name(), hash_bytes(self.settings.seed, &number.to_le_bytes()));
+        let id = format!("{}-{:016x}", rules.name(), hash_bytes(self.plan.seed, &number.to_le_bytes()));
         let mut row = GameRow {
             game: rules.to_string(),
             game_id: id.clone(),
             start: position.to_string(),
             first: Some(self.oracle.name.clone()),
             second: Some(self.oracle.name.clone()),
-            source: Some(format!("selfplay epsilon={} seed={}", self.settings.epsilon, self.settings.seed)),
+            source: Some(format!("selfplay epsilon={} seed={}", self.plan.epsilon, self.plan.seed)),
             ..GameRow::default()
         };
         let mut annotated = Vec::new();
-        for _ in 0..self.settings.random_plies {
+        for _ in 0..self.plan.random_plies {
             let Some(mv) = position.random_move(random.random()) else { break };
             row.moves.push(position.move_text(mv));
             position.play_unchecked(mv);
@@ -195,10 +235,10 @@ impl Play<'_> {
             let annotation = annotation(&position, &ranking, Some(id.clone()), self.oracle)
                 .map_err(|reason| SetAside { position: position.to_string(), reason })?;
             annotated.push((position.key(), annotation));
-            if over || row.moves.len() as u64 >= u64::from(self.settings.max_plies) {
+            if over || row.moves.len() as u64 >= u64::from(self.plan.max_plies) {
                 break;
             }
-            let mv = if random.random_bool(self.settings.epsilon.clamp(0.0, 1.0)) {
+            let mv = if random.random_bool(self.plan.epsilon.clamp(0.0, 1.0)) {
                 position.random_move(random.random())
             } else {
                 greedy(rules, &ranking, &mut random)
@@ -236,7 +276,7 @@ struct Sheet {
 impl Sheet {
     fn take(
         &mut self,
-        game: Result<Played, SetAside>,
+        game: Played,
         job: &mut Job,
         shard: u64,
         last: bool,

@@ -4,21 +4,21 @@
 //! random numbers, so neither threads nor stops change what comes out.
 
 mod forest;
+mod kind;
 mod plan;
 
+pub use kind::{Grower, Rows, TraceInput, TraceJob};
 pub use plan::{DEFAULT_SIZES, TracePlan, TraceSizes};
 
-use crate::annotate::oracle_name;
+use crate::annotate::{Pace, Request, oracle_name};
 use crate::job::{Job, JobError, JobEvent, Meter, SetAside, Shard};
 use crate::table::TableWriter;
 use crate::wire::TraceRow;
-use forest::{Forest, Rows};
 use mavis_game::{Game, Position};
 use mavis_lang::{trace::Evaluation, vocabulary_hash};
 use mavis_oracle::{Identity, Oracle};
-use mavis_queue::ordered;
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use mavis_queue::{Local, Queue};
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,40 +94,58 @@ pub fn traces<L: Labeler>(
     settings: &TraceSettings,
     roots: &[Position],
     labelers: Vec<L>,
-    mut watch: impl FnMut(JobEvent<'_>),
+    watch: impl FnMut(JobEvent<'_>),
 ) -> Result<Traced, JobError> {
     let first = labelers.first().ok_or_else(|| JobError::Oracle("no oracle given".to_owned()))?;
-    let identity = first.identity();
-    let oracle = oracle_name(&identity);
-    let mut shapes = HashMap::new();
-    for root in roots {
-        if let Entry::Vacant(vacant) = shapes.entry(root.rules()) {
-            vacant.insert(settings.plan.sizes_for(root.rules()).map_err(JobError::Context)?);
+    let pace = Pace::Fixed(first.n_roots() as usize);
+    let request = Request { line: String::new(), identity: first.identity(), pace };
+    let growers = labelers.into_iter().map(Grower::new).collect();
+    traces_on(settings, roots, &request, &mut Local::new(growers), watch)
+}
+
+/// The same on a queue of the caller's, whose runners may be on other machines. A job holds the roots whose trees grow together.
+///
+/// # Errors
+/// As [`traces`], and when the queue gives no result.
+pub fn traces_on(
+    settings: &TraceSettings,
+    roots: &[Position],
+    request: &Request,
+    queue: &mut impl Queue<TraceJob>,
+    mut watch: impl FnMut(JobEvent<'_>),
+) -> Result<Traced, JobError> {
+    let mut games = HashSet::new();
+    for rules in roots.iter().map(Position::rules) {
+        if games.insert(rules) {
+            settings.plan.sizes_for(rules).map_err(JobError::Context)?;
         }
     }
     let n_total = roots.len() as u64;
     let shard_size = settings.shard_size.max(1);
-    let n_together = first.n_roots().clamp(1, shard_size);
+    let n_together = (request.pace.job_size() as u64).clamp(1, shard_size);
     let n_shards = n_total.div_ceil(shard_size);
-    let mut job = Job::open(&settings.out, "traces", job_settings(settings, &identity, n_total), n_shards)?;
+    let job_settings = job_settings(settings, &request.identity, n_total);
+    let mut job = Job::open(&settings.out, "traces", job_settings, n_shards)?;
     let n_before = job.manifest().done.values().map(|shard| shard.n_items).sum();
     let mut meter = Meter::new(n_total, n_before);
     let done: Vec<u64> = job.manifest().done.keys().copied().collect();
-    let work =
-        chunks(n_total, shard_size, n_together).filter(|chunk| done.binary_search(&chunk.shard).is_err());
-    let forest = Forest { settings, roots, shapes: &shapes, oracle: &oracle };
+    let (line, oracle) = (Arc::<str>::from(request.line.as_str()), oracle_name(&request.identity));
+    let plan = Arc::new(settings.plan.clone());
+    let work = chunks(n_total, shard_size, n_together)
+        .filter(|chunk| done.binary_search(&chunk.shard).is_err())
+        .take_while(|_| !settings.stop.load(Ordering::Relaxed))
+        .map(|chunk| {
+            let roots = roots[chunk.first as usize..chunk.end as usize].to_vec();
+            let (line, oracle, plan) = (Arc::clone(&line), Arc::clone(&oracle), Arc::clone(&plan));
+            Ok((chunk, TraceInput { line, oracle, plan, seed: settings.seed, first: chunk.first, roots }))
+        });
     let mut sheet = Sheet::default();
-    ordered(
-        labelers,
-        work.take_while(|_| !settings.stop.load(Ordering::Relaxed)),
-        |labeler, chunk| (chunk, forest.grow(labeler, chunk)),
-        |(chunk, rows)| {
-            let n_items = rows.len() as u64;
-            sheet.take(rows, chunk, &mut job, &mut watch)?;
-            watch(meter.add(n_items));
-            Ok::<(), JobError>(())
-        },
-    )?;
+    queue.run(work, |chunk, rows| {
+        let n_items = rows.len() as u64;
+        sheet.take(rows, chunk, &mut job, &mut watch)?;
+        watch(meter.add(n_items));
+        Ok::<(), JobError>(())
+    })?;
     let shards = job.manifest().done.values();
     Ok(Traced {
         n_traces: shards.clone().flat_map(|shard| shard.files.values()).sum(),

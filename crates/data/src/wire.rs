@@ -17,14 +17,18 @@ mod game;
 mod job;
 mod place;
 mod position;
+mod selfplay_job;
 mod trace;
+mod trace_job;
 
 pub use annotation::{AnnotationRow, MoveRow, MoveText, OracleName, ScoreUnit};
 pub use game::GameRow;
 pub(crate) use job::{AnnotateInputWire, JudgedWire};
 pub use place::Place;
 pub use position::PositionRow;
+pub(crate) use selfplay_job::{PlayedWire, SelfplayInputWire};
 pub use trace::TraceRow;
+pub(crate) use trace_job::{TraceInputWire, TracedWire};
 
 use crate::table::{Buffers, CellError, Cursors};
 use std::sync::Arc;

@@ -10,6 +10,12 @@ mod selfplay;
 mod stats;
 mod traces;
 
+#[cfg(feature = "cluster")]
+use super::cluster::{
+    ClusterArgs,
+    engines::{engine_of, version},
+    needs,
+};
 use crate::input::{BadInput, OrBadInput as _};
 use clap::Subcommand;
 use mavis_bundled::OracleMaker;
@@ -18,6 +24,12 @@ use mavis_data::job::JobError;
 use mavis_data::table::table_kind;
 use mavis_game::Rules;
 use std::path::PathBuf;
+#[cfg(feature = "cluster")]
+use {
+    mavis_bundled::oracle_spec,
+    mavis_data::{Pace, Request},
+    mavis_queue::Cluster,
+};
 
 /// Makes, annotates and reshapes tables (Parquet files, or folders of them).
 ///
@@ -71,6 +83,27 @@ fn is_annotated(tables: &[PathBuf]) -> anyhow::Result<bool> {
 /// The oracles that a line names; engines are found on the user's `PATH`.
 fn oracle_maker(line: Option<&str>, rules: Option<Rules>) -> Result<OracleMaker, BadInput> {
     OracleMaker::new(line, rules, std::env::var_os("PATH").as_deref()).or_bad_input()
+}
+
+/// The queue of many machines for an oracle's jobs of `job_size` items, where the user names one.
+#[cfg(feature = "cluster")]
+fn oracle_queue(
+    cluster: &ClusterArgs,
+    (line, rules): (Option<&str>, Rules),
+    job_size: usize,
+) -> anyhow::Result<Option<(Request, Cluster)>> {
+    let Some(cluster) = cluster.connect(needs())? else { return Ok(None) };
+    let spec = oracle_spec(line, Some(rules)).or_bad_input()?;
+    let engine = engine_of(&spec).or_bad_input()?;
+    // One oracle here says what all of them must call themselves.
+    let oracles = oracle_maker(line, Some(rules))?.make(1).or_bad_input()?;
+    let [oracle] = &oracles[..] else { return Ok(None) };
+    let identity = oracle.identity();
+    let mut needs = needs();
+    needs.game = Some(rules.to_string());
+    needs.engines.extend(engine.map(|name| (name, version(&identity))));
+    let request = Request { line: spec.to_string(), identity, pace: Pace::Fixed(job_size.max(1)) };
+    Ok(Some((request, cluster.with_needs(needs))))
 }
 
 /// An error with its causes as one line.

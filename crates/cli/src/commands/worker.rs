@@ -1,13 +1,16 @@
 //! `mavis worker`.
 
 mod annotate;
+pub(super) mod by_line;
 mod games;
 
 use super::cluster::engines::Engines;
 use super::cluster::{QueueArgs, QueueConfig, needs, queue_failure};
 use super::{answer, answer_json, note};
 use crate::input::BadInput;
+use by_line::{ByLine, NodeJudge};
 use clap::Args;
+use mavis_data::{Grower, SelfPlayer, SelfplayJob, TraceJob};
 use mavis_game::Rules;
 use mavis_net::Device;
 use mavis_queue::cluster::{WorkerEvent, WorkerSettings, work};
@@ -58,6 +61,10 @@ impl Worker {
         let mut stations = Stations::default();
         let here = engines.clone();
         stations.add(move || annotate::Annotator::new(here.clone()));
+        let here = engines.clone();
+        stations.add::<SelfplayJob, _>(move || ByLine::<SelfPlayer>::new(here.clone()));
+        let here = engines.clone();
+        stations.add::<TraceJob, _>(move || ByLine::<Grower<NodeJudge>>::new(here.clone()));
         let players = games::Players::new(engines.clone())?;
         stations.add(move || players.runner());
         let offer = Offer {

@@ -75,7 +75,7 @@ impl Pace {
         Self::ByTime(Arc::new(AtomicUsize::new(FIRST)))
     }
 
-    pub(super) fn job_size(&self) -> usize {
+    pub(crate) fn job_size(&self) -> usize {
         match self {
             Self::ByTime(size) => size.load(Ordering::Relaxed),
             Self::Fixed(size) => (*size).max(1),

@@ -1,27 +1,24 @@
 //! Trees of many roots, grown level by level.
 
-use super::{Chunk, Labeler, TraceSettings, TraceSizes};
+use super::{Labeler, Rows, TraceInput, TraceSizes};
 use crate::job::SetAside;
-use crate::wire::{OracleName, TraceRow};
+use crate::wire::TraceRow;
 use mavis_game::{Game, Position, Rules};
 use mavis_lang::Top;
 use mavis_lang::trace::{Evaluation, SearchTree, Shape, trace_example};
+use mavis_queue::Beat;
 use mavis_stable::seed::derive;
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
-
-/// The traces of one root.
-pub(super) type Rows = Result<Vec<TraceRow>, SetAside>;
 
 /// Trees that grow together.
 pub(super) struct Forest<'a> {
-    pub(super) settings: &'a TraceSettings,
-    pub(super) roots: &'a [Position],
+    input: &'a TraceInput,
     /// What fits, by game.
-    pub(super) shapes: &'a HashMap<Rules, TraceSizes>,
-    pub(super) oracle: &'a Arc<OracleName>,
+    shapes: HashMap<Rules, TraceSizes>,
 }
 
 /// One root and what becomes of it.
@@ -32,12 +29,27 @@ struct Growing {
     failure: Option<String>,
 }
 
-impl Forest<'_> {
-    /// Grows the trees of a chunk and writes their traces.
-    pub(super) fn grow(&self, labeler: &mut impl Labeler, chunk: Chunk) -> Vec<Rows> {
-        let numbers = chunk.first..chunk.end;
-        let mut growing: Vec<Growing> = numbers.map(|number| self.begin(number)).collect();
+impl<'a> Forest<'a> {
+    /// The roots of a job.
+    ///
+    /// # Errors
+    /// When no trace of one of the games fits into the context.
+    pub(super) fn new(input: &'a TraceInput) -> Result<Self, String> {
+        let mut shapes = HashMap::new();
+        for root in &input.roots {
+            if let Entry::Vacant(vacant) = shapes.entry(root.rules()) {
+                vacant.insert(input.plan.sizes_for(root.rules())?);
+            }
+        }
+        Ok(Self { input, shapes })
+    }
+
+    /// Grows the trees and writes their traces.
+    pub(super) fn grow(&self, labeler: &mut impl Labeler, beat: &Beat) -> Vec<Rows> {
+        let roots = (self.input.first..).zip(&self.input.roots);
+        let mut growing: Vec<Growing> = roots.map(|(number, root)| self.begin(number, root)).collect();
         loop {
+            beat.progress();
             let open: Vec<Position> = growing.iter().flat_map(Growing::open).cloned().collect();
             if open.is_empty() {
                 break;
@@ -48,10 +60,9 @@ impl Forest<'_> {
         growing.into_iter().map(|root| self.rows(root)).collect()
     }
 
-    fn begin(&self, number: u64) -> Growing {
-        let root = &self.roots[number as usize];
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(derive(self.settings.seed, &[number]));
-        let shapes = self.shapes[&root.rules()].draw(&self.settings.plan, &mut random);
+    fn begin(&self, number: u64, root: &Position) -> Growing {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(derive(self.input.seed, &[number]));
+        let shapes = self.shapes[&root.rules()].draw(&self.input.plan, &mut random);
         let sizes: Vec<(u16, u16)> = shapes.iter().map(|shape| (shape.breadth, shape.depth)).collect();
         Growing { random, tree: SearchTree::new(root, &sizes), shapes, failure: None }
     }
@@ -66,7 +77,7 @@ impl Forest<'_> {
             };
             let example = trace_example(&trace);
             // Lists of all moves may be longer than anybody knew.
-            if example.tokens.len() > self.settings.plan.context {
+            if example.tokens.len() > self.input.plan.context {
                 continue;
             }
             rows.push(TraceRow {
@@ -82,7 +93,7 @@ impl Forest<'_> {
                 n_nodes: trace.root.n_nodes() as i32,
                 loss_start: example.input_len as i32,
                 tokens: example.tokens.iter().map(|&token| i32::from(token)).collect(),
-                oracle: Arc::clone(self.oracle),
+                oracle: Arc::clone(&self.input.oracle),
             });
         }
         Ok(rows)

@@ -110,16 +110,22 @@ pub(crate) enum JudgedWire {
     },
 }
 
+impl From<&AnnotationRow> for JudgedWire {
+    fn from(row: &AnnotationRow) -> Self {
+        Self::Row {
+            place: (&row.place).into(),
+            moves: row.moves.iter().map(MoveWire::from).collect(),
+            best: row.best.map(|mv| mv.to_string()),
+            value: row.value.map(f32::to_bits),
+            oracle: (&*row.oracle).into(),
+        }
+    }
+}
+
 impl From<&Judged> for JudgedWire {
     fn from(judged: &Judged) -> Self {
         match judged {
-            Ok(row) => Self::Row {
-                place: (&row.place).into(),
-                moves: row.moves.iter().map(MoveWire::from).collect(),
-                best: row.best.map(|mv| mv.to_string()),
-                value: row.value.map(f32::to_bits),
-                oracle: (&*row.oracle).into(),
-            },
+            Ok(row) => row.into(),
             Err(aside) => Self::Aside { position: aside.position.clone(), reason: aside.reason.clone() },
         }
     }

@@ -1,13 +1,18 @@
 //! `mavis data selfplay`.
 
 use super::{job_failure, n_threads, oracle_maker};
+#[cfg(feature = "cluster")]
+use crate::commands::cluster::ClusterArgs;
 use crate::commands::{answer, answer_json, wrote};
 use crate::input::{BadInput, OrBadInput as _, Place};
 use crate::progress::JobProgress;
 use clap::Args;
 use mavis_bundled::oracles;
-use mavis_data::{SelfplaySettings, default_epsilon};
-use mavis_game::Game;
+use mavis_data::job::{JobError, JobEvent};
+#[cfg(feature = "cluster")]
+use mavis_data::selfplay_on;
+use mavis_data::{SelfplaySettings, Selfplayed, default_epsilon};
+use mavis_game::{Game, Rules};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -50,6 +55,13 @@ pub(crate) struct Selfplay {
     /// Progress and result as lines of JSON
     #[arg(long)]
     json: bool,
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    /// With --cluster: games a job
+    #[cfg(feature = "cluster")]
+    #[arg(long, default_value_t = 20)]
+    job_size: usize,
 }
 
 impl Selfplay {
@@ -60,8 +72,6 @@ impl Selfplay {
         if !(0.0..=1.0).contains(&epsilon) {
             return Err(BadInput::new(format!("--epsilon is between 0 and 1, not {epsilon}")).into());
         }
-        let oracles =
-            oracle_maker(self.oracle.as_deref(), Some(rules))?.make(n_threads(self.jobs)).or_bad_input()?;
         let settings = SelfplaySettings {
             start,
             n_games: self.n_games,
@@ -70,10 +80,10 @@ impl Selfplay {
             seed: self.seed,
             max_plies: self.max_plies,
             shard_size: self.shard_size,
-            out: self.out,
+            out: self.out.clone(),
         };
         let mut progress = JobProgress::new(self.json, "games");
-        let result = mavis_data::selfplay(&settings, oracles, |event| progress.watch(&event));
+        let result = self.play(&settings, rules, |event: JobEvent<'_>| progress.watch(&event))?;
         progress.finish();
         let done = result.map_err(job_failure)?;
         wrote(&settings.out);
@@ -86,5 +96,26 @@ impl Selfplay {
             "{} games, {} annotated positions, {} games given up\n",
             done.n_games, done.n_annotations, done.n_aside
         ))
+    }
+
+    /// Plays on workers where the user names a queue, else here.
+    fn play(
+        &self,
+        settings: &SelfplaySettings,
+        rules: Rules,
+        watch: impl FnMut(JobEvent<'_>),
+    ) -> anyhow::Result<Result<Selfplayed, JobError>> {
+        let line = self.oracle.as_deref();
+        #[cfg(feature = "cluster")]
+        {
+            let queue = super::oracle_queue(&self.cluster, (line, rules), self.job_size)?;
+            if let Some((request, queue)) = queue {
+                // Results that workers still send stay on the queue, and the same command takes them up.
+                let mut queue = queue.with_stop(crate::stop::flag("the games that are here"));
+                return Ok(selfplay_on(settings, &request, &mut queue, watch));
+            }
+        }
+        let oracles = oracle_maker(line, Some(rules))?.make(n_threads(self.jobs)).or_bad_input()?;
+        Ok(mavis_data::selfplay(settings, oracles, watch))
     }
 }

@@ -11,10 +11,10 @@ use mavis_data::job::{JobError, JobEvent};
 use mavis_data::table::table_kind;
 use mavis_data::traces::DEFAULT_SIZES;
 use mavis_data::wire::GameRow;
-use mavis_data::{PositionReader, TableReader, TracePlan, TraceSettings, Traced};
+use mavis_data::{PositionReader, TableReader, TracePlan, TraceSettings, Traced, traces_on};
 use mavis_game::{Game, Position};
 use mavis_lang::Top;
-use mavis_model::ModelLabels;
+use mavis_model::{MavModel, ModelLabels};
 use mavis_net::{Device, Precision};
 use mavis_stable::seed::derive;
 use rand::{Rng, SeedableRng, seq::SliceRandom};
@@ -22,6 +22,19 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::json;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+#[cfg(feature = "cluster")]
+use {
+    crate::commands::cluster::{ClusterArgs, needs},
+    crate::commands::worker::by_line::BUNDLED,
+    mavis_data::{Labeler as _, Pace, Request},
+    mavis_game::Rules,
+    mavis_queue::Cluster,
+};
+#[cfg(not(feature = "cluster"))]
+use {
+    mavis_data::{Grower, Request},
+    mavis_queue::Local,
+};
 
 /// Writes traces of internal search: minimax trees over the values of an oracle or a model, as text to learn from.
 ///
@@ -80,6 +93,13 @@ pub(crate) struct Traces {
     /// Progress and result as lines of JSON
     #[arg(long)]
     json: bool,
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    cluster: ClusterArgs,
+    /// With --cluster: roots a job that an oracle judges
+    #[cfg(feature = "cluster")]
+    #[arg(long, default_value_t = 16)]
+    job_size: usize,
 }
 
 impl Traces {
@@ -102,26 +122,50 @@ impl Traces {
             out: self.out.clone(),
             stop: crate::stop::flag("the roots in hand"),
         };
-        let n_threads = n_threads(self.jobs);
         let mut progress = JobProgress::new(self.json, "roots");
         let watch = |event: JobEvent<'_>| progress.watch(&event);
-        let result = match &self.model {
-            Some(path) => {
-                let model = if path == Path::new("bundled") {
-                    mavis_bundled::model().map_err(BadInput::new)?
-                } else {
-                    read_model(path)?
-                };
-                let labels = ModelLabels::open(&model, precision, device).or_bad_input()?;
+        #[cfg(feature = "cluster")]
+        let elsewhere = self.queue(first.rules(), device, precision)?;
+        #[cfg(not(feature = "cluster"))]
+        let elsewhere = None::<(Request, Local<Grower<ModelLabels>>)>;
+        let n_threads = n_threads(self.jobs);
+        let result = match (elsewhere, &self.model) {
+            (Some((request, mut queue)), _) => traces_on(&settings, &roots, &request, &mut queue, watch),
+            (None, Some(path)) => {
+                let labels = ModelLabels::open(&model(path)?, precision, device).or_bad_input()?;
                 mavis_data::traces(&settings, &roots, labels.shared(n_threads), watch)
             }
-            None => {
+            (None, None) => {
                 let maker = oracle_maker(self.oracle.as_deref(), Some(first.rules()))?;
                 mavis_data::traces(&settings, &roots, maker.make(n_threads)?, watch)
             }
         };
         progress.finish();
         self.report(result)
+    }
+
+    /// The queue of many machines, where the user names one. Of models, workers have the bundled one.
+    #[cfg(feature = "cluster")]
+    fn queue(
+        &self,
+        rules: Rules,
+        device: Device,
+        precision: Precision,
+    ) -> anyhow::Result<Option<(Request, Cluster)>> {
+        let Some(path) = &self.model else {
+            return super::oracle_queue(&self.cluster, (self.oracle.as_deref(), rules), self.job_size);
+        };
+        let Some(cluster) = self.cluster.connect(needs())? else { return Ok(None) };
+        if path != Path::new(BUNDLED) || device.resolved().or_bad_input()? != Device::Cpu {
+            let reason =
+                "with --cluster the model is the bundled one on the processor (--model bundled --device cpu)";
+            return Err(BadInput::new(reason).into());
+        }
+        let labels = ModelLabels::open(&model(path)?, precision, Device::Cpu).or_bad_input()?;
+        let (line, pace) = (format!("{BUNDLED} {}", self.precision), Pace::Fixed(labels.n_roots() as usize));
+        let mut needs = needs();
+        needs.game = Some(rules.to_string());
+        Ok(Some((Request { line, identity: labels.identity(), pace }, cluster.with_needs(needs))))
     }
 
     fn report(&self, result: Result<Traced, JobError>) -> anyhow::Result<()> {
@@ -201,6 +245,14 @@ impl Traces {
         }
         Ok(())
     }
+}
+
+/// A model by its file, or the one in the binary.
+fn model(path: &Path) -> anyhow::Result<MavModel> {
+    if path == Path::new("bundled") {
+        return Ok(mavis_bundled::model().map_err(BadInput::new)?);
+    }
+    Ok(read_model(path)?)
 }
 
 fn is_table(path: &Path) -> bool {
