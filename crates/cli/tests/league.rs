@@ -130,7 +130,7 @@ fn ctrl_c_finishes_the_games_in_hand() {
     let output = child.wait_with_output().unwrap();
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{message}");
-    assert!(message.contains("of 1200 games; the same command goes on"), "{message}");
+    assert!(message.contains("of 1200 games; the same command resumes"), "{message}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("mcts:sims=300"), "the table so far");
 }
 

@@ -44,19 +44,19 @@ pub(crate) struct Analyze {
     /// The player line. Options of a search are also flags, such as --sims (mavis help players mav-mcts lists them)
     #[arg(long, default_value = "mav-mcts")]
     player: String,
-    /// Makes the analysis repeat exactly
+    /// Seed; the same seed repeats the analysis exactly
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Seconds to think; the player's own limits if absent
     #[arg(long)]
     movetime: Option<f64>,
-    /// One JSON object, with the distribution over values where the player has one; with --pgn one a game
+    /// One JSON object, with the distribution over values where the player has one; with --pgn one per game
     #[arg(long)]
     json: bool,
     /// Saves the tree of the search, for `mavis tree` and --resume
     #[arg(long, value_name = "FILE", conflicts_with = "pgn")]
     tree: Option<PathBuf>,
-    /// Goes on from a tree that --tree saved, of the same position
+    /// Continues from a tree that --tree saved, of the same position
     #[arg(long, value_name = "FILE", conflicts_with = "pgn")]
     resume: Option<PathBuf>,
     #[command(flatten)]

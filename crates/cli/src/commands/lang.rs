@@ -45,7 +45,7 @@ struct Example {
     /// chess, chess960, connect4, hex (hex:size=13), othello or togyz
     #[arg(long)]
     game: String,
-    /// Decides the position and the commands
+    /// Seed of the position and the commands
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Text, ids and the length of the input as one JSON object
@@ -53,7 +53,7 @@ struct Example {
     json: bool,
 }
 
-/// Judges a file of model answers: prompts with their answers, or traces, separated by empty lines.
+/// Checks a file of model answers: prompts with their answers, or traces, separated by empty lines.
 ///
 /// Example: mavis lang check answers.txt
 #[derive(Args)]

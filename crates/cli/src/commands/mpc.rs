@@ -29,7 +29,7 @@ impl Mpc {
 /// opponent; standard and fortified.
 ///
 /// Each match is a league of its own in a folder below --out, which `mavis league table` and `pgn` read. The first Ctrl-C
-/// finishes the games in hand, the second drops them; the same command goes on where it stopped.
+/// finishes the games in hand, the second drops them; the same command resumes where it stopped.
 ///
 /// Example: mavis mpc table --config recipes/mpc.toml --out runs/mpc
 #[derive(Args)]
@@ -37,7 +37,7 @@ pub(crate) struct Table {
     /// The table's TOML file (docs/mpc.md)
     #[arg(long)]
     config: PathBuf,
-    /// The folder to make, or to go on with
+    /// The output folder; an unfinished run in it is resumed
     #[arg(long)]
     out: PathBuf,
     /// Nodes of each call and of each move of the opponent, in place of the file's limits

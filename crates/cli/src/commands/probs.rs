@@ -59,7 +59,7 @@ pub(crate) struct ProbsTrain {
     /// Overrides a setting, e.g. --set expansions=50 --set evaluation.games=400
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// Begins no round after so many minutes; run again to go on
+    /// Minutes after which no new round begins; run again to continue
     #[arg(long)]
     max_minutes: Option<f64>,
     /// Where the nets live: cpu, cuda or auto

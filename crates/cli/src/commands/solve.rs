@@ -21,7 +21,7 @@ pub(crate) struct Solve {
     /// connect4
     #[arg(long, default_value = "connect4")]
     game: String,
-    /// Columns 1 to 7, one digit a move; nothing for the empty board
+    /// Columns 1 to 7, one digit per move; empty for the empty board
     #[arg(default_value = "")]
     moves: String,
     /// One JSON object

@@ -64,9 +64,9 @@ fn add_staged(registry: &mut Registry) {
         help: "a player that leaves the first moves of a game and its endgame to others",
         keys: vec![
             Key::new("argument", "who plays in between, in braces if it has options"),
-            Key::new("opening", "who plays the first moves, in braces if it has options (default nobody)"),
+            Key::new("opening", "who plays the first moves, in braces if it has options (default: none)"),
             Key::new("moves", "moves of each side that the opening takes (default 12)"),
-            Key::new("endgame", "who plays once few pieces are left; chess only (default nobody)"),
+            Key::new("endgame", "who plays once few pieces are left; chess only (default: none)"),
             Key::new(
                 "pieces",
                 "pieces, kings and pawns included, with which the endgame begins (default 12)",

@@ -33,7 +33,7 @@ use {
 /// Asks an oracle for the value of every legal move of every position, once each.
 ///
 /// The output is a folder of shards with a manifest. Ctrl-C finishes the positions in hand, a killed program loses a few hundred at
-/// most; the same command goes on where it stopped. Example: mavis data annotate positions.parquet --oracle stockfish:nodes=5000 --out annotated
+/// most; the same command resumes where it stopped. Example: mavis data annotate positions.parquet --oracle stockfish:nodes=5000 --out annotated
 #[derive(Args)]
 #[command(after_long_help = oracles::HELP)]
 pub(crate) struct Annotate {
@@ -43,7 +43,7 @@ pub(crate) struct Annotate {
     /// Who judges; the usual oracle of the game if absent
     #[arg(long)]
     oracle: Option<String>,
-    /// The folder to write, or to go on with
+    /// The output folder; an unfinished run in it is resumed
     #[arg(long)]
     out: PathBuf,
     /// Oracles that work concurrently, each on its own thread. Default: one per core
@@ -99,7 +99,7 @@ impl Annotate {
         }
         if done.n_left > 0 {
             return answer(&format!(
-                "stopped with {} positions left; the same command goes on\n",
+                "stopped with {} positions left; the same command resumes\n",
                 done.n_left
             ));
         }

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 /// Lets an oracle play against itself, now and then at random, and keeps games and annotations.
 ///
-/// The output is a folder with the tables `games` and `annotations`, in shards with a manifest; the same command goes on where it
+/// The output is a folder with the tables `games` and `annotations`, in shards with a manifest; the same command resumes where it
 /// stopped. Example: mavis data selfplay --game connect4 --n-games 10000 --out c4
 #[derive(Args)]
 #[command(after_long_help = oracles::HELP)]
@@ -40,10 +40,10 @@ pub(crate) struct Selfplay {
     /// Plays the same games again
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Cuts games off after so many plies
+    /// Plies after which a game is cut off
     #[arg(long, default_value_t = 400)]
     max_plies: u32,
-    /// The folder to write, or to go on with
+    /// The output folder; an unfinished run in it is resumed
     #[arg(long)]
     out: PathBuf,
     /// Oracles that work concurrently, each on its own thread. Default: one per core

@@ -39,7 +39,7 @@ use {
 /// Writes traces of internal search: minimax trees over the values of an oracle or a model, as text to learn from.
 ///
 /// Roots are drawn from tables of annotations, positions or games, or pairs NAME.fen.zst and NAME.val.zst; give training tables only. The
-/// output is a table in shards with a manifest; a stop loses at most the shard in hand, and the same command goes on.
+/// output is a table in shards with a manifest; a stop loses at most the shard in hand, and the same command resumes.
 /// Example: mavis data traces data/chess_000 --roots 10000 --model bundled --device cuda --out traces/chess
 #[derive(Args)]
 #[command(after_long_help = oracles::HELP)]
@@ -81,7 +81,7 @@ pub(crate) struct Traces {
     /// Makes the same traces again
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// The folder to write, or to go on with
+    /// The output folder; an unfinished run in it is resumed
     #[arg(long)]
     out: PathBuf,
     /// Threads. Default: one per core
@@ -178,7 +178,7 @@ impl Traces {
             }));
         }
         if n_left > 0 {
-            return answer(&format!("stopped with {n_left} roots left; the same command goes on\n"));
+            return answer(&format!("stopped with {n_left} roots left; the same command resumes\n"));
         }
         answer(&format!("{n_traces} traces, {n_aside} roots set aside\n"))
     }

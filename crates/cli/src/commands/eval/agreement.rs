@@ -27,7 +27,7 @@ pub(crate) struct Agreement {
     /// Puzzles (.csv, .csv.gz, ...), a table of positions or annotations, or a pair NAME.fen.zst and NAME.val.zst; repeatable
     #[arg(long, required = true)]
     input: Vec<PathBuf>,
-    /// At most so many positions of each input: the first puzzles, or rows drawn by the seed
+    /// Most positions of each input: the first puzzles, or rows drawn by the seed
     #[arg(long, default_value_t = 500)]
     limit: usize,
     /// Makes positions and previous moves repeat exactly
@@ -62,7 +62,7 @@ impl Agreement {
         for path in &self.input {
             let positions = read(path, Some(self.limit), self.seed)?;
             if positions.is_empty() {
-                let text = format!("{} holds no position that goes on", path.display());
+                let text = format!("{} holds no position that is not over", path.display());
                 return Err(BadInput::new(text).into());
             }
             let name = path.file_name().unwrap_or(path.as_os_str());

@@ -182,7 +182,7 @@ impl Internal {
             let asked = read(path, Some(self.positions), self.seed)?;
             let positions: Vec<Position> = asked.into_iter().map(|asked| asked.position).collect();
             let Some(rules) = positions.first().map(Position::rules) else {
-                let text = format!("{} holds no position that goes on", path.display());
+                let text = format!("{} holds no position that is not over", path.display());
                 return Err(BadInput::new(text).into());
             };
             let positions = positions.into_iter().filter(|position| position.rules() == rules).collect();

@@ -44,7 +44,7 @@ pub(crate) struct Legality {
     /// So many chess positions with random pieces on random squares, as `mavis data ood` makes them
     #[arg(long, value_name = "N", value_parser = crate::input::in_memory)]
     ood: Option<usize>,
-    /// At most so many positions of each input: the first puzzles, or rows drawn by the seed
+    /// Most positions of each input: the first puzzles, or rows drawn by the seed
     #[arg(long)]
     limit: Option<usize>,
     /// Makes positions and moves repeat exactly
@@ -128,7 +128,7 @@ impl Legality {
                 .map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
             if positions.is_empty() {
                 return Err(
-                    BadInput::new(format!("{} holds no position that goes on", path.display())).into()
+                    BadInput::new(format!("{} holds no position that is not over", path.display())).into()
                 );
             }
             sets.push(Set { name, positions });

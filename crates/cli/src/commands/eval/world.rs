@@ -211,7 +211,7 @@ impl Shown {
                 text.push_str(&format!("  {kind}: {n} ({:.2} per 1,000)\n", per_thousand(*n)));
             }
             text.push_str(&format!(
-                "  the referee replaced {} moves by the best legal one of the list, {} by lot\n",
+                "  the referee replaced {} moves by the best legal one of the list, {} at random\n",
                 played.replaced, played.drawn_by_lot
             ));
         }

@@ -20,7 +20,7 @@ use {
 
 /// Plays the games of a league that are not in its folder yet, then shows its table.
 ///
-/// The first Ctrl-C finishes the games in hand, the second drops them. The same command goes on where it stopped; a kill at any
+/// The first Ctrl-C finishes the games in hand, the second drops them. The same command resumes where it stopped; a kill at any
 /// moment loses only the games in hand.
 ///
 /// Example: mavis league run --config league.toml --out league
@@ -71,7 +71,7 @@ struct Folder {
     /// The league's TOML file
     #[arg(long)]
     config: PathBuf,
-    /// The folder to make, or to go on with
+    /// The output folder; an unfinished run in it is resumed
     #[arg(long)]
     out: PathBuf,
     /// Games at once; the configuration's number if absent, else as many as cores allow
@@ -197,7 +197,7 @@ fn play_on(
     let summary = result.map_err(run_failure)?;
     if summary.stop == Stop::Stopped {
         let Summary { finished, planned, .. } = summary;
-        watch.line(&format!("stopped with {finished} of {planned} games; the same command goes on"));
+        watch.line(&format!("stopped with {finished} of {planned} games; the same command resumes"));
     }
     Ok(summary)
 }

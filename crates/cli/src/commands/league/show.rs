@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Table {
     /// The league's folder
     folder: PathBuf,
-    /// Intervals from so many refits on resampled opening pairs, in place of the sandwich estimator
+    /// Intervals from this many refits on resampled opening pairs, instead of the sandwich estimator
     #[arg(long, value_name = "REFITS", value_parser = clap::value_parser!(u32).range(100..=100_000))]
     bootstrap: Option<u32>,
     /// One JSON object
@@ -34,7 +34,7 @@ pub(crate) struct Report {
     /// The page to write
     #[arg(long)]
     html: PathBuf,
-    /// Intervals from so many refits on resampled opening pairs, in place of the sandwich estimator
+    /// Intervals from this many refits on resampled opening pairs, instead of the sandwich estimator
     #[arg(long, value_name = "REFITS", value_parser = clap::value_parser!(u32).range(100..=100_000))]
     bootstrap: Option<u32>,
 }
