@@ -223,8 +223,8 @@ fn deaths_of_workers_servers_and_collectors_change_nothing_in_a_league() {
     storm.mavis.write(
         "league.toml",
         "name = 'storm'\ngame = 'connect4'\nseed = 3\n[schedule]\npairs = 10\n[openings]\nrandom_plies = 2\n\
-         [[players]]\nplayer = 'mcts:sims=3000'\n[[players]]\nplayer = 'lookahead:3'\n\
-         [[players]]\nplayer = 'mcts:sims=1000'\n",
+         [[players]]\nplayer = 'mcts:sims=40000'\n[[players]]\nplayer = 'lookahead:3'\n\
+         [[players]]\nplayer = 'mcts:sims=15000'\n",
     );
     storm.mavis.run("league run --config league.toml --out here");
     storm.collect("league run --config league.toml --out there --queue-config queue.toml");

@@ -4,7 +4,7 @@ use super::Cluster;
 use super::collector::reason;
 use super::streams::{Class, Put, Streams, persist};
 use crate::{Needs, Offer, QueueError};
-use async_nats::jetstream::stream::{self, Stream};
+use async_nats::jetstream::stream::Stream;
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 
@@ -199,11 +199,13 @@ async fn status(streams: &Streams) -> Result<Status, QueueError> {
 async fn consumers(streams: &Streams) -> Result<Vec<async_nats::jetstream::consumer::Info>, QueueError> {
     persist("list classes", || async {
         let mut list = Vec::new();
-        let mut consumers = streams.jobs.consumers();
-        while let Some(info) = consumers.next().await {
-            list.push(info?);
+        // One by one: servers answer a list of all with a delay of seconds while one of them is gone.
+        let mut names = streams.jobs.consumer_names();
+        while let Some(name) = names.next().await {
+            let name = name.map_err(|error| error.to_string())?;
+            list.push(streams.jobs.consumer_info(&name).await.map_err(|error| error.to_string())?);
         }
-        Ok::<_, stream::ConsumersError>(list)
+        Ok::<_, String>(list)
     })
     .await
 }

@@ -204,10 +204,13 @@ async fn take_jobs(shared: &Arc<Shared>, offer: &Offer, drain: &AtomicBool) -> R
 
 /// The classes with jobs that this worker can run; `None` when the servers did not answer.
 async fn list(shared: &Shared, offer: &Offer, lacking: &mut Vec<String>) -> Option<Vec<Source>> {
-    let mut consumers = shared.streams.jobs.consumers();
+    let jobs = &shared.streams.jobs;
+    // One by one: servers answer a list of all with a delay of seconds while one of them is gone.
+    let mut names = jobs.consumer_names();
     let mut sources = Vec::new();
-    while let Some(info) = consumers.next().await {
-        let info = info.ok()?;
+    while let Some(name) = names.next().await {
+        let consumer: PullConsumer = jobs.get_consumer(&name.ok()?).await.ok()?;
+        let info = consumer.cached_info().clone();
         let Some(class) = Class::of(&info) else { continue };
         if info.num_pending == 0 && info.num_ack_pending == 0 {
             continue;
@@ -220,7 +223,6 @@ async fn list(shared: &Shared, offer: &Offer, lacking: &mut Vec<String>) -> Opti
             }
             continue;
         }
-        let consumer = shared.streams.jobs.get_consumer(&info.name).await.ok()?;
         sources.push(Source { class, consumer });
     }
     Some(sources)
