@@ -1,9 +1,9 @@
 //! What every reader of text or bytes from outside promises, for fuzzers and for a seeded test alike.
 //!
 //! A [`Target`] takes any bytes and panics only if a reader breaks its promise: nothing that comes in stops the program, what
-//! is refused has a reason, and what is accepted prints and reads back the same. `fuzz/` runs the targets under
-//! libFuzzer; the test of this crate runs each over its corpus (`corpus/NAME/`) and over seeded damage to it
-//! ([`Mutator`]), on any compiler, as part of the usual tests.
+//! is refused has a reason, and what is accepted prints and reads back the same. The test of this crate runs each over its
+//! corpus (`corpus/NAME/`) and over seeded damage to it ([`Mutator`]), as part of the usual tests; its program runs one for as
+//! long as you like (`README.md`).
 //!
 //! ```
 //! let target = mavis_fuzz::target("uci").expect("there is one");
