@@ -144,20 +144,20 @@ fn leaf(page: &str) -> Option<Leaf> {
     let usage = page.split(".SH SYNOPSIS\n").nth(1).unwrap().lines().next().unwrap();
     let words = usage.split(' ').skip(1).take_while(|word| !word.is_empty() && !word.starts_with(['[', '<']));
     let name = words.collect::<Vec<_>>().join(" ");
-    let line = match LINES.iter().find(|(known, _)| *known == name) {
-        Some((_, line)) => (*line).to_owned(),
-        None => {
-            let example = page.split_once("mavis ").map(|_| page.split("Example").nth(1).unwrap()).unwrap();
-            let example = example.split_once("mavis ").unwrap().1;
-            example.split([';', '|', '>', '\n']).next().unwrap().trim().to_owned()
-        }
-    };
+    let known = LINES.iter().find(|(known, _)| *known == name).map(|(_, line)| (*line).to_owned());
+    let line = known.or_else(|| example(&page)).unwrap_or_else(|| name.clone());
     let takes_value = |line: &str| {
         let (option, value) = line.rsplit(", ").next()?.split_once(' ')?;
         (option.starts_with("--") && value.starts_with(['<', '['])).then(|| option.to_owned())
     };
     let options = page.lines().filter(|line| line.starts_with('-')).filter_map(takes_value).collect();
     Some(Leaf { name, line: split(&line), options })
+}
+
+/// The first example of a page.
+fn example(page: &str) -> Option<String> {
+    let (_, example) = page.split_once("Example")?.1.split_once("mavis ")?;
+    example.split([';', '|', '>', '\n']).next().map(|line| line.trim().to_owned())
 }
 
 impl Leaf {
@@ -168,7 +168,7 @@ impl Leaf {
         let at = self.line.iter().position(|word| is_option(&word));
         let mut words = self.line.clone();
         if let Some(at) = at {
-            words.drain(at..at + 2);
+            words.drain(at..(at + 2).min(words.len()));
         }
         words.push(format!("{option}={value}"));
         words
