@@ -5,6 +5,7 @@
 
 mod buffer;
 mod cursor;
+mod pages;
 mod reader;
 mod writer;
 

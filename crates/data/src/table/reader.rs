@@ -4,8 +4,9 @@
     deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
 )]
 
-use super::{Cursors, TableError, cursor::Cursor};
+use super::{Cursors, TableError, cursor::Cursor, pages::CheckedPages};
 use crate::wire::{Row, VERSION};
+use parquet::column::reader::get_column_reader;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::FileReader;
@@ -119,7 +120,10 @@ fn open_group<R: Row>(reader: &SerializedFileReader<File>, group: usize) -> Resu
         Ok(match place {
             Some(place) => Cursor::new(
                 inner,
-                group.get_column_reader(place)?,
+                get_column_reader(
+                    schema.column(place),
+                    Box::new(CheckedPages(group.get_column_page_reader(place)?)),
+                ),
                 &schema.column(place),
                 schema.get_column_root(place),
             ),
