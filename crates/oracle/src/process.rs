@@ -6,6 +6,8 @@
 
 mod watchdog;
 
+pub use watchdog::{forget, watched};
+
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Access, access};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};

@@ -37,15 +37,15 @@ static PIPE: Mutex<Option<PipeWriter>> = Mutex::new(None);
 ///
 /// # Errors
 /// When the watchdog cannot be started.
-pub(super) fn watched(program: &Path, arguments: &[String]) -> io::Result<Command> {
+pub fn watched(program: &Path, arguments: &[String]) -> io::Result<Command> {
     let mut command = Command::new("/bin/sh");
     command.args(["-c".as_ref(), START.as_ref(), OsStr::new("mavis-engine"), program.as_os_str()]);
     command.args(arguments).stderr(pipe()?).process_group(0);
     Ok(command)
 }
 
-/// Takes a group from the list, before its id can be used again.
-pub(super) fn forget(group: u32) {
+/// Takes a group from the list, before its id can be used again: to be called when the program that led it was waited for.
+pub fn forget(group: u32) {
     if let Some(pipe) = lock().as_mut() {
         // A watchdog that is gone has no list.
         writeln!(pipe, "- {group}").ok();

@@ -8,12 +8,12 @@ use mavis_data::wire::PositionRow;
 use mavis_data::{AnnotateSettings, TableReader, TableWriter, annotate, sample, unique};
 use mavis_oracle::Oracle;
 use mavis_oracle::engine::{EngineSettings, Limit, UciOracle};
-use mavis_oracle::process::find_engine;
+use mavis_oracle::process::{find_engine, forget, watched};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -116,9 +116,12 @@ impl Setup<'_> {
         std::thread::scope(|scope| {
             let run = |path: PathBuf| -> anyhow::Result<f64> {
                 let begin = Instant::now();
-                let mut command = Command::new(program);
+                let mut command = watched(program, &[])?;
                 command.stdin(fs::File::open(path)?).stdout(Stdio::null());
-                command.status().with_context(|| format!("cannot start {}", program.display()))?;
+                let mut engine =
+                    command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
+                engine.wait()?;
+                forget(engine.id());
                 Ok(begin.elapsed().as_secs_f64())
             };
             let threads: Vec<_> =

@@ -3,9 +3,10 @@
 use super::Pace;
 use anyhow::{Context, anyhow};
 use mavis_league::wire::StoredGame;
+use mavis_oracle::process::{forget, watched};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Repeats games that are known: every position is sent, every answer awaited, the known move played.
@@ -64,7 +65,8 @@ impl Bare {
 
 impl Engine {
     fn start(program: &Path) -> anyhow::Result<Self> {
-        let mut child = Command::new(program)
+        // Killed with this program like the engines of a league, also in the middle of a long search.
+        let mut child = watched(program, &[])?
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -98,6 +100,7 @@ impl Engine {
         let seconds = super::super::usage::processor_seconds(self.child.id()).unwrap_or(0.0);
         self.send("quit\n")?;
         self.child.wait()?;
+        forget(self.child.id());
         Ok(seconds)
     }
 }
