@@ -6,7 +6,6 @@ use crate::input::{BadInput, OrBadInput};
 use crate::positions;
 use crate::progress::JobProgress;
 use clap::Args;
-use mavis_bundled::oracles;
 use mavis_data::job::{JobError, JobEvent};
 use mavis_data::table::table_kind;
 use mavis_data::traces::DEFAULT_SIZES;
@@ -42,7 +41,7 @@ use {
 /// output is a table in shards with a manifest; a stop loses at most the shard in hand, and the same command resumes.
 /// Example: mavis data traces data/chess_000 --roots 10000 --model bundled --device cuda --out traces/chess
 #[derive(Args)]
-#[command(after_long_help = oracles::HELP)]
+#[command(after_long_help = "Oracles: mavis data annotate --help lists them")]
 pub(crate) struct Traces {
     /// Where the roots come from
     #[arg(required = true)]
