@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 use threads::Threads;
 use tokio::sync::Notify;
 
+/// How long the servers may take to hand out jobs that are there.
+const ANSWER: Duration = Duration::from_secs(3);
 /// How often the classes on the queue are listed: by a worker without jobs, and by one that has them.
 const LIST: Duration = Duration::from_secs(1);
 const LIST_BUSY: Duration = Duration::from_secs(5);
@@ -230,10 +232,11 @@ async fn list(shared: &Shared, offer: &Offer, lacking: &mut Vec<String>) -> Opti
 
 /// Takes up to `room` jobs of a class that are there now.
 async fn fetch(shared: &Arc<Shared>, source: &Source, room: usize) -> usize {
-    // A server that is gone shows in the next listing.
-    let Ok(mut messages) = source.consumer.fetch().max_messages(room).messages().await else { return 0 };
+    // Nobody answers for a class that was just removed, or while its server is gone; the next listing shows what is there.
+    let asked = source.consumer.fetch().max_messages(room);
+    let Ok(Ok(mut messages)) = tokio::time::timeout(ANSWER, asked.messages()).await else { return 0 };
     let mut n_taken = 0;
-    while let Some(Ok(message)) = messages.next().await {
+    while let Ok(Some(Ok(message))) = tokio::time::timeout(ANSWER, messages.next()).await {
         n_taken += 1;
         shared.n_held.fetch_add(1, Ordering::AcqRel);
         tokio::spawn(Held::new(Arc::clone(shared), source.class.clone(), message).finish());
