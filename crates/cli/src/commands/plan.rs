@@ -36,7 +36,7 @@ enum PlannedJob {
 /// What every plan is given.
 #[derive(Args)]
 struct PlanOptions {
-    /// A machine: [NAME:]cores=N,gpus=N,speed=X,count=N; may be repeated. Speed is that of one core (or GPU) relative to this machine
+    /// A machine: NAME:cores=N,gpus=N,speed=X,count=N, the name optional; may be repeated. Speed is that of one core (or GPU) relative to this machine
     /// (default 1), count the number of such machines (default 1). This machine if absent
     #[arg(long, value_name = "MACHINE")]
     machine: Vec<Machine>,
