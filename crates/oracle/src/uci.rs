@@ -1,4 +1,4 @@
-//! UCI text in both directions: what a GUI says to an engine ([`Command`]) and what an engine answers ([`Answer`]).
+//! UCI text in both directions: what a GUI says to an engine ([`Command`]) and what an engine answers ([`EngineMessage`]).
 //!
 //! Every type here reads itself with `parse` and writes itself with `Display`; `parse` of what `Display` wrote gives the
 //! same value. Reading never fails and never panics: what is not understood comes back as a variant of its own, and
