@@ -306,4 +306,6 @@ for (const [name, step] of Object.entries(steps)) {
 }
 await browser.close();
 server.kill();
+// Children that live keep this program from ending.
+helpers.forEach(helper => helper.kill('SIGKILL'));
 process.exitCode = failed ? 1 : 0;
