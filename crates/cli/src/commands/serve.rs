@@ -72,6 +72,8 @@ impl Serve {
             return Err(BadInput::new("--token: expected letters and digits only").into());
         }
         let queue = self.queue()?;
+        // The connection has a runtime of its own, which must not end inside that of the server: it is dropped after it.
+        let _connection = queue.clone();
         let token = match self.token {
             None if !self.address.is_loopback() => Some(secret()?),
             token => token,
