@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,9 @@ import mavis
 
 ROOT = Path(os.environ.get("MAVIS_ROOT", Path(__file__).resolve().parents[2]))
 GAMES = ["chess", "chess960", "connect4", "hex", "othello", "togyz"]
+
+# A shell starts background jobs with Ctrl-C ignored; the tests that send it want what a person at a terminal has.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _binary() -> str:
