@@ -19,6 +19,7 @@ mod predictor;
 mod probs;
 mod processes;
 mod program;
+mod queue_access;
 mod ranks;
 mod serve;
 mod server_peers;

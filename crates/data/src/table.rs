@@ -15,6 +15,7 @@ pub(crate) use reader::metadata_value;
 pub use reader::{TableReader, n_rows, table_files, table_kind};
 pub use writer::TableWriter;
 
+use parquet::errors::ParquetError;
 use std::path::PathBuf;
 
 /// A table that cannot be read or written.
@@ -34,7 +35,7 @@ pub enum TableError {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: parquet::errors::ParquetError,
+        source: ParquetError,
     },
     /// A table of another kind or a later version.
     #[error("{}: expected a table of {expected}, got {got}", path.display())]
@@ -77,7 +78,17 @@ impl TableError {
         |source| Self::Io { path: path.to_owned(), source }
     }
 
-    pub(crate) fn parquet(path: &std::path::Path) -> impl FnOnce(parquet::errors::ParquetError) -> Self + '_ {
-        |source| Self::Parquet { path: path.to_owned(), source }
+    /// An error of Parquet, or of the file system behind it.
+    pub(crate) fn parquet(path: &std::path::Path) -> impl Fn(ParquetError) -> Self + Copy + '_ {
+        |source| {
+            let path = path.to_owned();
+            match source {
+                ParquetError::External(inner) => match inner.downcast() {
+                    Ok(source) => Self::Io { path, source: *source },
+                    Err(inner) => Self::Parquet { path, source: ParquetError::External(inner) },
+                },
+                source => Self::Parquet { path, source },
+            }
+        }
     }
 }

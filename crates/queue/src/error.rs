@@ -25,6 +25,14 @@ pub enum QueueError {
         /// The first one's reason.
         reason: String,
     },
+    /// Jobs were removed from the queue before they had a result.
+    #[error("{n} {kind} job(s) were removed from the queue; the same command submits them again")]
+    Removed {
+        /// How many were missed.
+        n: usize,
+        /// Their kind.
+        kind: String,
+    },
     /// No server could be reached.
     #[error("cannot connect to the queue at {servers}: {reason}")]
     Connect {

@@ -79,6 +79,27 @@ pub trait Submitter<K: JobKind> {
     fn withdraw(&mut self) -> Result<(), QueueError>;
 }
 
+/// Files that jobs name instead of carrying them, such as weights in training. A file is named by its content.
+pub trait Files: Send + Sync {
+    /// Stores a file once and gives its name.
+    ///
+    /// # Errors
+    /// When it cannot be stored.
+    fn put(&self, bytes: &[u8]) -> Result<String, QueueError>;
+
+    /// The file of a name.
+    ///
+    /// # Errors
+    /// When it is not there, or is not what its name says.
+    fn get(&self, name: &str) -> Result<Vec<u8>, QueueError>;
+
+    /// Removes a file that no job names any more.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    fn remove(&self, name: &str) -> Result<(), QueueError>;
+}
+
 /// A finished job, by the number it was submitted with.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finished<T> {

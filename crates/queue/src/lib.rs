@@ -47,7 +47,7 @@ mod station;
 pub use cluster::Cluster;
 pub use error::QueueError;
 pub use hash::{JobId, content_hash};
-pub use kind::{Beat, Finished, JobKind, Queue, Runner, Submitter, read_json, write_json};
+pub use kind::{Beat, Files, Finished, JobKind, Queue, Runner, Submitter, read_json, write_json};
 pub use local::{Local, ordered};
 pub use needs::{Needs, Offer, PROTOCOL};
 pub use station::{Station, Stations};

@@ -277,6 +277,16 @@ fn what_nobody_can_run_shows_and_is_run_once_somebody_can() {
 
 #[test]
 fn a_worker_that_was_cut_off_comes_back_and_nothing_counts_twice() {
+    cut_off(Duration::ZERO);
+}
+
+#[test]
+fn a_worker_may_be_cut_off_for_half_a_minute() {
+    cut_off(Duration::from_secs(30));
+}
+
+/// A worker is out of reach until its jobs are done elsewhere, and for so long at least.
+fn cut_off(at_least: Duration) {
     let server = NatsServer::start("");
     let wire = Wire::to(&server);
     let (far, near) = (Writer::default(), Writer::default());
@@ -287,10 +297,12 @@ fn a_worker_that_was_cut_off_comes_back_and_nothing_counts_twice() {
     let collector = thread::spawn(move || collect(&mut cluster, 20).unwrap());
     wait_until("it has jobs", || far.n_run.load(Ordering::Relaxed) == 2);
     wire.cut.store(true, Ordering::Relaxed);
+    let begin = Instant::now();
     // Its jobs are given to another worker, and the collector is served.
     let near_worker = TestWorker::start(&server, "near", "1.0", &near);
     let lines = collector.join().unwrap();
     assert_eq!(lines.iter().map(|(number, _)| *number).collect::<Vec<u64>>(), (0..20).collect::<Vec<u64>>());
+    thread::sleep(at_least.saturating_sub(begin.elapsed()));
     // Back on the queue with results that nobody needs any more, and ready for the next jobs.
     far.slow.store(false, Ordering::Relaxed);
     wire.cut.store(false, Ordering::Relaxed);
@@ -333,4 +345,40 @@ fn bad_credentials_and_wrong_addresses_are_refused() {
     assert!(matches!(try_as("mavis", "wrong"), Err(QueueError::Refused { .. })));
     let nobody = Cluster::connect(&Access::to("nats://127.0.0.1:1"), settings(), Needs::version("1.0"));
     assert!(matches!(nobody.map(|_| ()), Err(QueueError::Connect { .. })));
+}
+
+#[test]
+fn jobs_that_somebody_removed_end_the_run_with_an_error() {
+    let server = NatsServer::start("");
+    let (mut cluster, operator) = (connect(&server), connect(&server));
+    let collector = thread::spawn(move || collect(&mut cluster, 20));
+    let n_waiting = || operator.status().unwrap().classes.iter().map(|class| class.n_waiting).sum::<u64>();
+    wait_until("the jobs wait", || n_waiting() == 20);
+    operator.purge(None, false).unwrap();
+    let error = collector.join().unwrap().unwrap_err();
+    assert_eq!(error, QueueError::Removed { n: 20, kind: "lines".to_owned() });
+    // Submitted again they are run.
+    let worker = TestWorker::start(&server, "one", "1.0", &Writer::default());
+    assert_eq!(collect(&mut connect(&server), 20).unwrap().len(), 20);
+    assert_eq!(worker.end(), 20);
+}
+
+#[test]
+fn a_class_that_lost_its_consumer_gets_it_back() {
+    let server = NatsServer::start("");
+    let (mut cluster, watcher) = (connect(&server), connect(&server));
+    let collector = thread::spawn(move || collect(&mut cluster, 20));
+    wait_until("the jobs wait", || {
+        watcher.status().unwrap().classes.iter().any(|class| class.n_waiting == 20)
+    });
+    let class = watcher.status().unwrap().classes.remove(0).class;
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let client = async_nats::connect(server.url()).await.unwrap();
+        let jobs = async_nats::jetstream::new(client).get_stream("MAVIS_JOBS").await.unwrap();
+        jobs.delete_consumer(&class).await.unwrap();
+    });
+    let worker = TestWorker::start(&server, "one", "1.0", &Writer::default());
+    assert_eq!(collector.join().unwrap().unwrap().len(), 20);
+    assert_eq!(worker.end(), 20);
 }

@@ -47,7 +47,7 @@ pub fn engine_path() -> OsString {
         let mut folders: Vec<PathBuf> = env::var_os("PATH").iter().flat_map(env::split_paths).collect();
         folders.push(Path::new("/").join(GAMES));
         if !folders.iter().any(|folder| holds_engine(folder)) {
-            let unpacked = unpacked("stockfish", GAMES).unwrap_or_else(|error| {
+            let unpacked = unpacked("stockfish", GAMES, "stockfish").unwrap_or_else(|error| {
                 panic!("these tests need Stockfish: install the package 'stockfish' ({error})")
             });
             folders.push(unpacked);
@@ -75,7 +75,7 @@ pub fn nats_server() -> PathBuf {
             let folders = path.into_iter().chain([Path::new("/").join(SYSTEM)]);
             let found = folders.map(|folder| folder.join("nats-server")).find(|program| program.is_file());
             found.unwrap_or_else(|| {
-                let folder = unpacked("nats-server", SYSTEM).unwrap_or_else(|error| {
+                let folder = unpacked("nats-server", SYSTEM, "nats-server").unwrap_or_else(|error| {
                     panic!("these tests need a NATS server: install the package 'nats-server' ({error})")
                 });
                 folder.join("nats-server")
@@ -84,8 +84,32 @@ pub fn nats_server() -> PathBuf {
         .clone()
 }
 
-/// The folder of a package's program in the build folder, filled when it is empty. Package and program have one name.
-fn unpacked(package: &str, inside: &str) -> io::Result<PathBuf> {
+/// The library that gives a program another time (`LD_PRELOAD`, with `FAKETIME` such as `+1h`); the first call on a machine
+/// without it fetches it.
+///
+/// # Panics
+/// When there is none and none can be fetched: without it the test says nothing.
+#[must_use]
+pub fn fake_time() -> PathBuf {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    const FILE: &str = "libfaketime.so.1";
+    LIBRARY
+        .get_or_init(|| {
+            let inside = format!("usr/lib/{}-linux-gnu/faketime", env::consts::ARCH);
+            let installed = Path::new("/").join(&inside).join(FILE);
+            if installed.is_file() {
+                return installed;
+            }
+            let folder = unpacked("libfaketime", &inside, FILE).unwrap_or_else(|error| {
+                panic!("these tests need libfaketime: install the package 'libfaketime' ({error})")
+            });
+            folder.join(FILE)
+        })
+        .clone()
+}
+
+/// The folder of a package's file in the build folder, filled when it is empty.
+fn unpacked(package: &str, inside: &str, file: &str) -> io::Result<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/engines");
     fs::create_dir_all(&root)?;
     let root = root.canonicalize()?;
@@ -93,14 +117,15 @@ fn unpacked(package: &str, inside: &str) -> io::Result<PathBuf> {
     let lock = File::create(root.join("lock"))?;
     lock.lock()?;
     let folder = root.join(package);
-    if !folder.join(inside).join(package).is_file() {
-        fetch(&root, &folder, package, inside)?;
+    let wanted = Path::new(inside).join(file);
+    if !folder.join(&wanted).is_file() {
+        fetch(&root, &folder, package, &wanted)?;
     }
     Ok(folder.join(inside))
 }
 
-/// Downloads a package and unpacks it. The rename at the end means that a half-unpacked program is never found.
-fn fetch(root: &Path, folder: &Path, package: &str, inside: &str) -> io::Result<()> {
+/// Downloads a package with a file and unpacks it. The rename at the end means that a half-unpacked program is never found.
+fn fetch(root: &Path, folder: &Path, package: &str, wanted: &Path) -> io::Result<()> {
     #[expect(clippy::print_stderr, reason = "a test that takes minutes says why")]
     {
         eprintln!("{package} is not installed: fetching the package into {}", root.display());
@@ -133,8 +158,8 @@ fn fetch(root: &Path, folder: &Path, package: &str, inside: &str) -> io::Result<
         .find(|path| path.extension().is_some_and(|extension| extension == "deb"))
         .ok_or_else(|| io::Error::other("apt-get download left no package"))?;
     run(Command::new("dpkg-deb").arg("-x").arg(archive).arg(work.join("unpacked")))?;
-    if !work.join("unpacked").join(inside).join(package).is_file() {
-        return Err(io::Error::other(format!("the package has no {package} in it")));
+    if !work.join("unpacked").join(wanted).is_file() {
+        return Err(io::Error::other(format!("the package has no {} in it", wanted.display())));
     }
     if folder.exists() {
         fs::remove_dir_all(folder)?;

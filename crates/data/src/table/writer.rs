@@ -107,7 +107,7 @@ impl<R: Row> TableWriter<R> {
     }
 
     fn flush(&mut self) -> Result<(), TableError> {
-        let parquet = |source| TableError::Parquet { path: self.path.clone(), source };
+        let parquet = TableError::parquet(&self.path);
         let mut group = self.file.next_row_group().map_err(parquet)?;
         let mut leaf = 0;
         while let Some(mut column) = group.next_column().map_err(parquet)? {

@@ -49,8 +49,20 @@ impl Access {
         self.servers.iter().map(plain).collect::<Vec<_>>().join(",")
     }
 
+    /// Names the file that cannot be read, which an error of the connection does not.
+    fn check_files(&self) -> Result<(), QueueError> {
+        let own = self.tls_identity.iter().flat_map(|(certificate, key)| [certificate, key]);
+        for path in self.tls_ca.iter().chain(own) {
+            std::fs::File::open(path).map_err(|error| {
+                QueueError::Settings(format!("certificate or key {}: {error}", path.display()))
+            })?;
+        }
+        Ok(())
+    }
+
     pub(super) async fn connect(&self) -> Result<Client, QueueError> {
         let connect = |reason: String| QueueError::Connect { servers: self.addresses(), reason };
+        self.check_files()?;
         let mut options = ConnectOptions::new()
             .name("mavis")
             .connection_timeout(Duration::from_secs(10))
@@ -64,7 +76,11 @@ impl Access {
             options = options.token(token.clone());
         }
         if let Some(seed) = &self.nkey {
-            options = options.nkey(seed.trim().to_owned());
+            let seed = seed.trim();
+            // Without the seed itself in the message.
+            nkeys::KeyPair::from_seed(seed)
+                .map_err(|error| QueueError::Settings(format!("the seed of the NKey is no seed: {error}")))?;
+            options = options.nkey(seed.to_owned());
         }
         if let Some(path) = &self.credentials {
             let read = options.credentials_file(path).await;

@@ -1,5 +1,7 @@
 //! Submits jobs and collects their results.
 
+mod inspection;
+
 use super::Cluster;
 use super::objects::{fetch, pack_job, unpack};
 use super::streams::{
@@ -11,10 +13,11 @@ use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
 use async_nats::jetstream::stream::Stream;
 use bytes::Bytes;
 use futures_util::StreamExt;
+use inspection::Inspection;
 use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc as queue;
 use tokio::task::JoinHandle;
 
@@ -22,6 +25,10 @@ use tokio::task::JoinHandle;
 const AT_ONCE: usize = 32;
 /// How long a request for results stays open.
 const POLL: Duration = Duration::from_secs(2);
+/// After so long without a result, open jobs are looked up: what the servers forgot to tell must not be waited for forever.
+const QUIET: Duration = Duration::from_secs(10);
+/// Open jobs that are looked up at a time.
+const LOOKED_UP: usize = 64;
 
 /// Jobs of one kind and their results, in the order in which they finish. Dropping it leaves the jobs on the queue: whoever
 /// submits them again gets their results.
@@ -31,14 +38,24 @@ pub struct Collector<K: JobKind> {
     name: String,
     submit: queue::UnboundedSender<(JobId, Bytes)>,
     events: mpsc::Receiver<Event>,
-    /// Numbers of submitted jobs without a result; equal jobs are one on the queue.
-    open: HashMap<JobId, Vec<u64>>,
+    /// Submitted jobs without a result; equal jobs are one on the queue.
+    open: HashMap<JobId, Open>,
     tasks: Vec<JoinHandle<()>>,
+    inspection: Inspection,
     kind: PhantomData<fn() -> K>,
+}
+
+/// A job without a result.
+#[derive(Default)]
+struct Open {
+    numbers: Vec<u64>,
+    /// The servers have it.
+    queued: bool,
 }
 
 /// What the tasks report.
 enum Event {
+    Queued { id: JobId },
     Done { id: JobId, headers: HeaderMap, payload: Bytes },
     Aside { id: JobId, reason: String },
     Fault(QueueError),
@@ -64,36 +81,46 @@ impl<K: JobKind> Collector<K> {
         let tasks = cluster.runtime.block_on(async {
             streams.consumer(&class).await?;
             let mut tasks = Vec::new();
+            let mut known = false;
             for (stream, word) in [(&streams.done, "done"), (&streams.aside, "aside")] {
-                // What is there already is looked up job by job.
                 let info = persist("read the state of a stream", || stream.get_info()).await?;
                 let filter = format!("mavis.{word}.{name}.>");
+                // What is there already is looked up job by job, if there is anything.
+                known |= has_messages(stream, &filter).await?;
                 let from = info.state.last_sequence + 1;
                 tasks.push(tokio::spawn(listen(stream.clone(), filter, from, sender.clone())));
             }
-            tasks.push(tokio::spawn(submit_all(streams.clone(), name.clone(), jobs, sender)));
+            let desk = Desk { streams: streams.clone(), class: name.clone(), known };
+            tasks.push(tokio::spawn(desk.submit_all(jobs, sender.clone())));
             Ok::<_, QueueError>(tasks)
         })?;
+        let inspection = Inspection::new(streams.clone(), class, sender);
         let cluster = cluster.clone();
-        Ok(Self { cluster, name, submit, events, open: HashMap::new(), tasks, kind: PhantomData })
+        let open = HashMap::new();
+        Ok(Self { cluster, name, submit, events, open, tasks, inspection, kind: PhantomData })
     }
 
     /// Jobs without a result.
     #[must_use]
     pub fn n_open(&self) -> usize {
-        self.open.values().map(Vec::len).sum()
+        self.open.values().map(|job| job.numbers.len()).sum()
     }
 
     fn take(&mut self, event: Event, finished: &mut Vec<Finished<K::Output>>) -> Result<(), QueueError> {
         match event {
             Event::Fault(error) => return Err(error),
+            Event::Queued { id } => {
+                if let Some(job) = self.open.get_mut(&id) {
+                    job.queued = true;
+                }
+            }
             Event::Aside { id, reason } => {
-                for &number in self.open.get(&id).into_iter().flatten() {
+                for &number in self.open.get(&id).iter().flat_map(|job| &job.numbers) {
                     finished.push(Finished { number, result: Err(reason.clone()) });
                 }
             }
             Event::Done { id, headers, payload } => {
-                let Some(numbers) = self.open.remove(&id) else { return Ok(()) };
+                let Some(Open { numbers, .. }) = self.open.remove(&id) else { return Ok(()) };
                 let packed =
                     self.cluster.runtime.block_on(fetch(&self.cluster.streams, &headers, payload))?;
                 let bad = |reason| QueueError::Result { job: id.to_string(), reason };
@@ -112,9 +139,9 @@ impl<K: JobKind> Submitter<K> for Collector<K> {
     fn submit(&mut self, number: u64, input: &K::Input) -> Result<(), QueueError> {
         let bytes = K::write_input(input);
         let id = JobId::new(&self.name, &bytes);
-        let numbers = self.open.entry(id.clone()).or_default();
-        numbers.push(number);
-        if numbers.len() == 1 {
+        let job = self.open.entry(id.clone()).or_default();
+        job.numbers.push(number);
+        if job.numbers.len() == 1 {
             let packed = pack_job(&bytes)?;
             self.submit
                 .send((id, packed))
@@ -126,6 +153,13 @@ impl<K: JobKind> Submitter<K> for Collector<K> {
     fn wait(&mut self, at_most: Duration) -> Result<Vec<Finished<K::Output>>, QueueError> {
         let mut finished = Vec::new();
         let mut event = self.events.recv_timeout(at_most).ok();
+        if event.is_some() || self.open.is_empty() {
+            self.inspection.put_off();
+        } else if self.inspection.is_due() {
+            let queued = self.open.iter().filter(|(_, job)| job.queued);
+            let jobs = queued.take(LOOKED_UP).map(|(id, _)| id.clone()).collect();
+            self.inspection.start(self.cluster.runtime.handle(), jobs);
+        }
         while let Some(next) = event {
             self.take(next, &mut finished)?;
             event = self.events.try_recv().ok();
@@ -136,6 +170,7 @@ impl<K: JobKind> Submitter<K> for Collector<K> {
     fn withdraw(&mut self) -> Result<(), QueueError> {
         // No further job is submitted behind our back.
         self.tasks.iter().for_each(JoinHandle::abort);
+        self.inspection.put_off();
         let (streams, name) = (&self.cluster.streams, &self.name);
         let subjects: Vec<String> = self.open.keys().map(|id| job_subject(name, id)).collect();
         self.cluster.runtime.block_on(async {
@@ -156,47 +191,76 @@ impl<K: JobKind> Submitter<K> for Collector<K> {
 impl<K: JobKind> Drop for Collector<K> {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
+        self.inspection.put_off();
     }
 }
 
-async fn submit_all(
+/// Puts jobs on the queue.
+struct Desk {
     streams: Streams,
     class: String,
-    jobs: queue::UnboundedReceiver<(JobId, Bytes)>,
-    events: mpsc::Sender<Event>,
-) {
-    let stream = futures_util::stream::unfold(jobs, |mut jobs| async { Some((jobs.recv().await?, jobs)) });
-    stream
-        .for_each_concurrent(AT_ONCE, |(id, packed)| {
-            let (streams, class, events) = (&streams, &class, &events);
-            async move {
-                match submit(streams, class, &id, &packed).await {
-                    Ok(None) => {}
-                    // The collector is gone when nobody receives.
-                    Ok(Some(event)) => drop(events.send(event)),
-                    Err(error) => drop(events.send(Event::Fault(error))),
-                }
-            }
-        })
-        .await;
+    /// Whether the class had results or jobs set aside when the collector began; later ones are heard of.
+    known: bool,
 }
 
-/// Puts a job on the queue, or tells what became of it earlier.
-async fn submit(
-    streams: &Streams,
-    class: &str,
-    id: &JobId,
-    packed: &Bytes,
-) -> Result<Option<Event>, QueueError> {
-    if let Some((headers, payload)) = streams.last(&streams.done, &done_subject(class, id)).await? {
-        return Ok(Some(Event::Done { id: id.clone(), headers, payload }));
+impl Desk {
+    async fn submit_all(self, jobs: queue::UnboundedReceiver<(JobId, Bytes)>, events: mpsc::Sender<Event>) {
+        let stream =
+            futures_util::stream::unfold(jobs, |mut jobs| async { Some((jobs.recv().await?, jobs)) });
+        stream
+            .for_each_concurrent(AT_ONCE, |(id, packed)| {
+                let (desk, events) = (&self, &events);
+                async move {
+                    match desk.submit(&id, &packed).await {
+                        // The collector is gone when nobody receives.
+                        Ok(event) => drop(events.send(event)),
+                        Err(error) => drop(events.send(Event::Fault(error))),
+                    }
+                }
+            })
+            .await;
     }
-    if let Some((headers, _)) = streams.last(&streams.aside, &aside_subject(class, id)).await? {
-        return Ok(Some(Event::Aside { id: id.clone(), reason: reason(&headers) }));
+
+    /// Puts a job on the queue, or tells what became of it earlier.
+    async fn submit(&self, id: &JobId, packed: &Bytes) -> Result<Event, QueueError> {
+        let Self { streams, class, known } = self;
+        if *known {
+            if let Some(event) = done_before(streams, class, id).await? {
+                return Ok(event);
+            }
+            if let Some((headers, _)) = streams.last(&streams.aside, &aside_subject(class, id)).await? {
+                return Ok(Event::Aside { id: id.clone(), reason: reason(&headers) });
+            }
+        }
+        let subject = job_subject(class, id);
+        match streams.put_once("submit a job", &subject, &HeaderMap::new(), packed).await? {
+            Put::Stored | Put::AlreadyThere => Ok(Event::Queued { id: id.clone() }),
+        }
     }
-    let subject = job_subject(class, id);
-    match streams.put_once("submit a job", &subject, &HeaderMap::new(), packed).await? {
-        Put::Stored | Put::AlreadyThere => Ok(None),
+}
+
+/// The result of a job, if it is there.
+async fn done_before(streams: &Streams, class: &str, id: &JobId) -> Result<Option<Event>, QueueError> {
+    let found = streams.last(&streams.done, &done_subject(class, id)).await?;
+    Ok(found.map(|(headers, payload)| Event::Done { id: id.clone(), headers, payload }))
+}
+
+/// Whether a stream has messages of a class.
+async fn has_messages(stream: &Stream, filter: &str) -> Result<bool, QueueError> {
+    // A consumer says how many messages are before it; a list of their subjects would be as long as they are many.
+    let config = pull::Config { filter_subject: filter.to_owned(), ..passing() };
+    let consumer = persist("count results", || stream.create_consumer(config.clone())).await?;
+    Ok(consumer.cached_info().num_pending > 0)
+}
+
+/// A consumer that goes away by itself and leaves messages where they are.
+fn passing() -> pull::Config {
+    pull::Config {
+        ack_policy: AckPolicy::None,
+        inactive_threshold: Duration::from_secs(60),
+        num_replicas: 1,
+        memory_storage: true,
+        ..pull::Config::default()
     }
 }
 
@@ -212,12 +276,8 @@ async fn listen(stream: Stream, filter: String, from: u64, events: mpsc::Sender<
     loop {
         let config = pull::Config {
             deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: next },
-            ack_policy: AckPolicy::None,
             filter_subject: filter.clone(),
-            inactive_threshold: Duration::from_secs(60),
-            num_replicas: 1,
-            memory_storage: true,
-            ..pull::Config::default()
+            ..passing()
         };
         let consumer = match persist("listen for results", || stream.create_consumer(config.clone())).await {
             Ok(consumer) => consumer,
@@ -225,7 +285,7 @@ async fn listen(stream: Stream, filter: String, from: u64, events: mpsc::Sender<
         };
         // Any failure ends the inner loop; a new consumer starts behind the last message seen.
         while let Ok(mut batch) = consumer.batch().max_messages(256).expires(POLL).messages().await {
-            let mut failed = false;
+            let (begin, mut failed) = (Instant::now(), false);
             while let Some(message) = batch.next().await {
                 let Ok(message) = message else {
                     failed = true;
@@ -244,7 +304,8 @@ async fn listen(stream: Stream, filter: String, from: u64, events: mpsc::Sender<
                     return;
                 }
             }
-            if failed {
+            // A consumer that says nothing when its time is over is gone.
+            if failed || begin.elapsed() > 2 * POLL {
                 break;
             }
         }

@@ -1,9 +1,9 @@
 //! Results and files, packed, in messages or in the object store.
 
 use super::streams::{MOST_BYTES, OBJECT, Streams, persist};
-use crate::{JobId, QueueError, content_hash};
+use crate::{Files, JobId, QueueError, content_hash};
 use async_nats::HeaderMap;
-use async_nats::jetstream::object_store::{GetErrorKind, ObjectStore};
+use async_nats::jetstream::object_store::{DeleteErrorKind, GetErrorKind, ObjectStore};
 use bytes::Bytes;
 use std::io::Read;
 use tokio::io::AsyncReadExt;
@@ -105,15 +105,14 @@ impl Blobs {
     pub(super) fn new(runtime: Handle, streams: Streams) -> Self {
         Self { runtime, streams }
     }
+}
 
-    /// Stores a file once and gives its name.
-    ///
-    /// # Errors
-    /// When the servers do not take it.
-    pub fn put(&self, bytes: &[u8]) -> Result<String, QueueError> {
+impl Files for Blobs {
+    fn put(&self, bytes: &[u8]) -> Result<String, QueueError> {
         let name = content_hash(&[bytes]);
         self.runtime.block_on(async {
-            if self.streams.results.info(&name).await.is_ok() {
+            // What was removed leaves a mark.
+            if self.streams.results.info(&name).await.is_ok_and(|info| !info.deleted) {
                 return Ok(());
             }
             put(&self.streams.results, &name, &pack(bytes)?).await
@@ -121,16 +120,21 @@ impl Blobs {
         Ok(name)
     }
 
-    /// The file of a name.
-    ///
-    /// # Errors
-    /// When it is not there, or is not what its name says.
-    pub fn get(&self, name: &str) -> Result<Vec<u8>, QueueError> {
+    fn get(&self, name: &str) -> Result<Vec<u8>, QueueError> {
         let packed = self.runtime.block_on(get(&self.streams.results, name))?;
         let bytes = unpack(&packed).map_err(|reason| QueueError::server("cannot unpack a file", reason))?;
         if content_hash(&[&bytes]) != name {
             return Err(QueueError::server("a file is not what its name says", name));
         }
         Ok(bytes)
+    }
+
+    fn remove(&self, name: &str) -> Result<(), QueueError> {
+        self.runtime.block_on(persist("cannot remove an object", || async {
+            match self.streams.results.delete(name).await {
+                Err(error) if error.kind() != DeleteErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            }
+        }))
     }
 }

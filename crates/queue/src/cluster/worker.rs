@@ -1,6 +1,7 @@
 //! A machine that takes jobs from the queue.
 
 mod held;
+mod line;
 mod threads;
 
 use super::Cluster;
@@ -9,23 +10,19 @@ use super::streams::{ALIVE, Class, Streams, worker_subject};
 use crate::{Offer, QueueError, Stations};
 use async_nats::jetstream::consumer::PullConsumer;
 use futures_util::StreamExt;
-use held::Held;
+use line::{Line, Source};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use threads::Threads;
-use tokio::sync::Notify;
+use tokio::sync::watch;
 
-/// How long the servers may take to hand out jobs that are there.
-const ANSWER: Duration = Duration::from_secs(3);
 /// How often the classes on the queue are listed: by a worker without jobs, and by one that has them.
 const LIST: Duration = Duration::from_secs(1);
 const LIST_BUSY: Duration = Duration::from_secs(5);
-/// Pauses of a worker that finds nothing to do: short at first, since the next job often follows soon.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
-const LONGEST_PAUSE: Duration = Duration::from_millis(500);
-/// Jobs shorter than this are fetched one ahead for each thread, so that no thread waits for the network.
-const SHORT: Duration = Duration::from_secs(1);
+/// How often a worker looks whether it should end.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// A worker.
 pub struct WorkerSettings {
@@ -84,22 +81,23 @@ struct Shared {
     name: String,
     threads: Threads,
     stall: Duration,
-    n_held: AtomicUsize,
+    /// Jobs in hand; those who wait for room or for the end watch it.
+    n_held: watch::Sender<usize>,
     n_done: AtomicU64,
     n_failed: AtomicU64,
-    /// A job was finished, so that there is room for another.
-    room: Notify,
+    /// Raised to finish the jobs in hand and end.
+    drain: Arc<AtomicBool>,
     events: std::sync::mpsc::Sender<WorkerEvent>,
 }
 
 /// Takes jobs until it is told to end, and finishes those in hand.
 ///
 /// # Errors
-/// When the servers do not answer for minutes, or a thread cannot be started.
+/// When a thread cannot be started.
 pub fn work(
     cluster: &Cluster,
     settings: WorkerSettings,
-    mut watch: impl FnMut(WorkerEvent) + Send,
+    mut observe: impl FnMut(WorkerEvent) + Send,
 ) -> Result<WorkerSummary, QueueError> {
     let WorkerSettings { name, offer, stations, drain, stall } = settings;
     let (sender, events) = std::sync::mpsc::channel();
@@ -108,31 +106,29 @@ pub fn work(
         name,
         threads: Threads::start(offer.cores, Arc::new(stations))?,
         stall,
-        n_held: AtomicUsize::new(0),
+        n_held: watch::Sender::new(0),
         n_done: AtomicU64::new(0),
         n_failed: AtomicU64::new(0),
-        room: Notify::new(),
+        drain,
         events: sender,
     });
-    let task = cluster.runtime.spawn(run(Arc::clone(&shared), offer, drain));
+    let task = cluster.runtime.spawn(run(Arc::clone(&shared), offer));
     // The watcher is called on this thread, until every task has let go of its sender.
     drop(shared);
-    events.into_iter().for_each(&mut watch);
+    events.into_iter().for_each(&mut observe);
     cluster.runtime.block_on(task).map_err(|error| QueueError::server("the worker's task ended", error))?
 }
 
-async fn run(shared: Arc<Shared>, offer: Offer, drain: Arc<AtomicBool>) -> Result<WorkerSummary, QueueError> {
-    let alive = tokio::spawn(stay_declared(Arc::clone(&shared), offer.clone(), Arc::clone(&drain)));
-    let result = take_jobs(&shared, &offer, &drain).await;
-    while shared.n_held.load(Ordering::Acquire) > 0 {
-        shared.room.notified().await;
-    }
+async fn run(shared: Arc<Shared>, offer: Offer) -> Result<WorkerSummary, QueueError> {
+    let alive = tokio::spawn(stay_declared(Arc::clone(&shared), offer.clone()));
+    take_jobs(&shared, &offer).await;
+    // The sender is ours, so the wait cannot fail.
+    let _ = shared.n_held.subscribe().wait_for(|n_held| *n_held == 0).await;
     alive.abort();
     // Gone at once instead of when the entry expires; if not, it expires.
     let subject = worker_subject(&shared.name);
     let gone = shared.streams.remove(&shared.streams.workers, &subject);
     let _ = tokio::time::timeout(Duration::from_secs(2), gone).await;
-    result?;
     Ok(WorkerSummary {
         n_done: shared.n_done.load(Ordering::Relaxed),
         n_failed: shared.n_failed.load(Ordering::Relaxed),
@@ -140,15 +136,15 @@ async fn run(shared: Arc<Shared>, offer: Offer, drain: Arc<AtomicBool>) -> Resul
 }
 
 /// Writes the worker's entry again and again; it expires when the worker is gone.
-async fn stay_declared(shared: Arc<Shared>, offer: Offer, drain: Arc<AtomicBool>) {
+async fn stay_declared(shared: Arc<Shared>, offer: Offer) {
     loop {
         let status = WorkerStatus {
             name: shared.name.clone(),
             offer: offer.clone(),
-            in_hand: shared.n_held.load(Ordering::Relaxed),
+            in_hand: *shared.n_held.borrow(),
             n_done: shared.n_done.load(Ordering::Relaxed),
             n_failed: shared.n_failed.load(Ordering::Relaxed),
-            draining: drain.load(Ordering::Relaxed),
+            draining: shared.drain.load(Ordering::Relaxed),
         };
         let entry = serde_json::to_vec(&status).unwrap_or_default();
         // The next one follows soon.
@@ -157,61 +153,42 @@ async fn stay_declared(shared: Arc<Shared>, offer: Offer, drain: Arc<AtomicBool>
     }
 }
 
-/// A class that this worker can run.
-struct Source {
-    class: Class,
-    consumer: PullConsumer,
-}
-
-async fn take_jobs(shared: &Arc<Shared>, offer: &Offer, drain: &AtomicBool) -> Result<(), QueueError> {
-    let mut sources: Vec<Source> = Vec::new();
+/// Keeps a line open to every class with jobs that this worker can run, until it is told to end.
+async fn take_jobs(shared: &Arc<Shared>, offer: &Offer) {
+    let mut lines: BTreeMap<String, Line> = BTreeMap::new();
+    let mut ending: Vec<Line> = Vec::new();
     let mut lacking = Vec::new();
     let mut listed = None::<Instant>;
-    let mut pause = SHORTEST_PAUSE;
-    while !drain.load(Ordering::Relaxed) {
-        let ahead = if shared.threads.mean_time() < SHORT { offer.cores } else { 0 };
-        let room = (offer.cores + ahead).saturating_sub(shared.n_held.load(Ordering::Acquire));
-        if room == 0 {
-            // A drain is noticed soon even when jobs are long.
-            let _ = tokio::time::timeout(LONGEST_PAUSE, shared.room.notified()).await;
-            continue;
-        }
-        let every = if pause == SHORTEST_PAUSE { LIST_BUSY } else { LIST };
+    while !shared.drain.load(Ordering::Relaxed) {
+        let every = if *shared.n_held.borrow() > 0 { LIST_BUSY } else { LIST };
         if listed.is_none_or(|listed| listed.elapsed() > every) {
-            if let Some(found) = list(shared, offer, &mut lacking).await {
-                sources = found;
+            if let Some(classes) = list(shared, offer, &mut lacking).await {
+                let closed = lines.extract_if(.., |name, line| !classes.contains_key(name) && line.is_idle());
+                ending.extend(closed.map(|(_, line)| line.close()));
+                for (name, source) in classes {
+                    lines.entry(name).or_insert_with(|| Line::open(Arc::clone(shared), source));
+                }
             }
+            ending.retain(|line| !line.is_closed());
             listed = Some(Instant::now());
         }
-        let mut n_taken = 0;
-        for source in &sources {
-            n_taken += fetch(shared, source, room - n_taken).await;
-            if n_taken == room {
-                break;
-            }
-        }
-        // Every class gets its turn.
-        if !sources.is_empty() {
-            sources.rotate_left(1);
-        }
-        if n_taken > 0 {
-            pause = SHORTEST_PAUSE;
-        } else {
-            let _ = tokio::time::timeout(pause, shared.room.notified()).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
-        }
+        tokio::time::sleep(LOOK).await;
     }
-    Ok(())
+    // What a last request still brings is done, too.
+    for line in ending.into_iter().chain(lines.into_values()) {
+        line.close().closed().await;
+    }
 }
 
 /// The classes with jobs that this worker can run; `None` when the servers did not answer.
-async fn list(shared: &Shared, offer: &Offer, lacking: &mut Vec<String>) -> Option<Vec<Source>> {
+async fn list(shared: &Shared, offer: &Offer, lacking: &mut Vec<String>) -> Option<BTreeMap<String, Source>> {
     let jobs = &shared.streams.jobs;
     // One by one: servers answer a list of all with a delay of seconds while one of them is gone.
     let mut names = jobs.consumer_names();
-    let mut sources = Vec::new();
+    let mut sources = BTreeMap::new();
     while let Some(name) = names.next().await {
-        let consumer: PullConsumer = jobs.get_consumer(&name.ok()?).await.ok()?;
+        // One that was removed since has no jobs.
+        let Ok(consumer): Result<PullConsumer, _> = jobs.get_consumer(&name.ok()?).await else { continue };
         let info = consumer.cached_info().clone();
         let Some(class) = Class::of(&info) else { continue };
         if info.num_pending == 0 && info.num_ack_pending == 0 {
@@ -225,21 +202,7 @@ async fn list(shared: &Shared, offer: &Offer, lacking: &mut Vec<String>) -> Opti
             }
             continue;
         }
-        sources.push(Source { class, consumer });
+        sources.insert(info.name, Source { class, consumer });
     }
     Some(sources)
-}
-
-/// Takes up to `room` jobs of a class that are there now.
-async fn fetch(shared: &Arc<Shared>, source: &Source, room: usize) -> usize {
-    // Nobody answers for a class that was just removed, or while its server is gone; the next listing shows what is there.
-    let asked = source.consumer.fetch().max_messages(room);
-    let Ok(Ok(mut messages)) = tokio::time::timeout(ANSWER, asked.messages()).await else { return 0 };
-    let mut n_taken = 0;
-    while let Ok(Some(Ok(message))) = tokio::time::timeout(ANSWER, messages.next()).await {
-        n_taken += 1;
-        shared.n_held.fetch_add(1, Ordering::AcqRel);
-        tokio::spawn(Held::new(Arc::clone(shared), source.class.clone(), message).finish());
-    }
-    n_taken
 }

@@ -30,6 +30,7 @@ impl Held {
     pub(super) fn new(shared: Arc<Shared>, class: Class, message: Message) -> Self {
         let id = JobId::of_subject(&message.subject);
         let deliveries = message.info().map_or(1, |info| u64::try_from(info.delivered).unwrap_or(1));
+        shared.n_held.send_modify(|n_held| *n_held += 1);
         Self { shared, name: class.name(), class, id, message, deliveries }
     }
 
@@ -47,8 +48,10 @@ impl Held {
 
     async fn process(&self) -> Result<(), QueueError> {
         let streams = &self.shared.streams;
-        // Submitted again, or its confirmation was lost: the result is there.
-        if streams.last(&streams.done, &done_subject(&self.name, &self.id)).await?.is_some() {
+        // Its confirmation was lost, or another worker was faster: the result is there.
+        if self.deliveries > 1
+            && streams.last(&streams.done, &done_subject(&self.name, &self.id)).await?.is_some()
+        {
             return self.acknowledge(AckKind::Ack).await;
         }
         if self.deliveries > self.class.attempts {
@@ -159,8 +162,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.shared.n_held.fetch_sub(1, Ordering::AcqRel);
-        self.shared.room.notify_one();
+        self.shared.n_held.send_modify(|n_held| *n_held -= 1);
     }
 }
 

@@ -16,10 +16,16 @@ pub(super) struct Assignment {
     pub(super) reply: oneshot::Sender<Result<Vec<u8>, String>>,
 }
 
+/// Jobs are fetched ahead for so much time of every thread, so that none waits for the network; long jobs are not.
+const AHEAD: Duration = Duration::from_millis(500);
+/// The most that is fetched ahead for a thread.
+const MOST_AHEAD: u128 = 16;
+
 /// One thread for each core, each with runners of its own.
 pub(super) struct Threads {
+    n: usize,
     jobs: mpsc::Sender<Assignment>,
-    /// A moving mean of how long a job takes, in microseconds.
+    /// A moving mean of how long a job takes, in microseconds; 0 before the first.
     mean: Arc<AtomicU64>,
 }
 
@@ -27,9 +33,8 @@ impl Threads {
     pub(super) fn start(n: usize, stations: Arc<Stations>) -> Result<Self, QueueError> {
         let (jobs, inbox) = mpsc::channel::<Assignment>();
         let inbox = Arc::new(Mutex::new(inbox));
-        // Taken for long until the first job says otherwise.
-        let mean = Arc::new(AtomicU64::new(Duration::from_secs(10).as_micros() as u64));
-        for number in 0..n.max(1) {
+        let (n, mean) = (n.max(1), Arc::new(AtomicU64::new(0)));
+        for number in 0..n {
             let (inbox, stations, mean) = (Arc::clone(&inbox), Arc::clone(&stations), Arc::clone(&mean));
             // Not joined: they end with their sender, and a hung one must not keep the program from ending.
             std::thread::Builder::new()
@@ -37,7 +42,7 @@ impl Threads {
                 .spawn(move || run(&inbox, &stations, &mean))
                 .map_err(|error| QueueError::server("cannot start a thread", error))?;
         }
-        Ok(Self { jobs, mean })
+        Ok(Self { n, jobs, mean })
     }
 
     pub(super) fn assign(&self, assignment: Assignment) {
@@ -45,8 +50,14 @@ impl Threads {
         let _ = self.jobs.send(assignment);
     }
 
-    pub(super) fn mean_time(&self) -> Duration {
-        Duration::from_micros(self.mean.load(Ordering::Relaxed))
+    pub(super) fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Jobs to fetch beyond those that run.
+    pub(super) fn n_ahead(&self) -> usize {
+        let mean = u128::from(self.mean.load(Ordering::Relaxed));
+        AHEAD.as_micros().checked_div(mean).map_or(0, |each| self.n * each.min(MOST_AHEAD) as usize)
     }
 }
 
@@ -72,7 +83,8 @@ fn run(inbox: &Mutex<mpsc::Receiver<Assignment>>, stations: &Stations, mean: &At
             },
         };
         let (before, took) = (mean.load(Ordering::Relaxed), begin.elapsed().as_micros() as u64);
-        mean.store((3 * before + took) / 4, Ordering::Relaxed);
+        let after = if before == 0 { took } else { (3 * before + took) / 4 };
+        mean.store(after.max(1), Ordering::Relaxed);
         // Nobody waits for a job that was taken for hung.
         let _ = reply.send(result);
     }
