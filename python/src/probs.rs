@@ -64,7 +64,8 @@ fn watched(
     let mut lines = Vec::new();
     let mut watch = |line: &Line| lines.extend(serde_json::to_string(line));
     let meter = Arc::<Meter>::default();
-    train(RunOptions { device, stop, deadline: None, watch: &mut watch, meter }).map_err(failure)?;
+    train(RunOptions { device, stop, deadline: None, watch: &mut watch, meter, elsewhere: None })
+        .map_err(failure)?;
     Ok(lines.join("\n"))
 }
 

@@ -120,7 +120,7 @@ fn what_goes_wrong_at_one_place_shows_and_the_rest_continues() {
     let _worker = Running::start(&mut mavis.command(&format!("worker --queue {queue} --name even")));
     let output = collector.wait_with_output().unwrap();
     let message = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && message.contains("too large"), "{message}");
+    assert!(output.status.code() == Some(1) && message.contains("too large"), "{message}");
     // With room again it continues, and what is done is not done again.
     let done = mavis.stdout(&there);
     assert!(done.contains("set aside") && !done.contains(" 0 set aside"), "{done}");
@@ -170,7 +170,7 @@ impl Storm {
         self.add_worker("another");
         results(self, 10);
         self.servers[0].kill();
-        results(self, 15);
+        assert!(collector.0.try_wait().unwrap().is_none(), "the collector is killed in the middle");
         collector.kill();
         // What was done is found, what is in work is waited for.
         let output = self.mavis.output(line);
@@ -194,7 +194,7 @@ fn deaths_of_workers_servers_and_collectors_change_nothing_in_a_table() {
     }
     mavis.run("data import tcec_standard_sample.pgn tcec_frc_dfrc_sample.pgn --out all.parquet");
     mavis.run("data sample all.parquet -n 2000 --seed 5 --out some.parquet");
-    let annotate = "data annotate some.parquet --oracle stockfish:nodes=1000 --shard-size 600";
+    let annotate = "data annotate some.parquet --oracle stockfish:nodes=4000 --shard-size 600";
     mavis.run(&format!("{annotate} --out here"));
     storm.collect(&format!("{annotate} --out there --queue-config queue.toml --job-size 8"));
     let folder = storm.mavis.folder();
@@ -223,8 +223,8 @@ fn deaths_of_workers_servers_and_collectors_change_nothing_in_a_league() {
     storm.mavis.write(
         "league.toml",
         "name = 'storm'\ngame = 'connect4'\nseed = 3\n[schedule]\npairs = 10\n[openings]\nrandom_plies = 2\n\
-         [[players]]\nplayer = 'mcts:sims=40000'\n[[players]]\nplayer = 'lookahead:3'\n\
-         [[players]]\nplayer = 'mcts:sims=15000'\n",
+         [[players]]\nplayer = 'mcts:sims=70000'\n[[players]]\nplayer = 'lookahead:3'\n\
+         [[players]]\nplayer = 'mcts:sims=30000'\n",
     );
     storm.mavis.run("league run --config league.toml --out here");
     storm.collect("league run --config league.toml --out there --queue-config queue.toml");
@@ -234,4 +234,61 @@ fn deaths_of_workers_servers_and_collectors_change_nothing_in_a_league() {
     assert_eq!(games(&folder.join("there")), here);
     let table = |out: &str| storm.mavis.stdout(&format!("league table {out}"));
     assert_eq!(table("there"), table("here"));
+}
+
+#[test]
+fn a_worker_with_the_file_plays_for_a_player_with_weights_of_its_own() {
+    let server = NatsServer::start("");
+    let (mavis, queue) = (program(), server.url());
+    mavis.run("probs train --game connect4 --rounds 1 --set games=8 --set expansions=4 --set evaluation.games=2 --out run");
+    mavis.write(
+        "league.toml",
+        "name = 'weights'\ngame = 'connect4'\nseed = 3\n[schedule]\npairs = 2\n\
+         [[players]]\nplayer = 'probs:run/model.safetensors'\n[[players]]\nplayer = 'lookahead:1'\n",
+    );
+    mavis.run("league run --config league.toml --out here");
+    let without = Running::start(&mut mavis.command(&format!("worker --queue {queue} --name without")));
+    let league = format!("league run --config league.toml --out there --cluster {queue}");
+    let mut collector = mavis.command(&league);
+    let collector = collector.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("the status says what is missing", || {
+        let status = mavis.stdout(&format!("queue status --queue {queue}"));
+        status.contains("nobody can run game") && status.contains("without: no model")
+    });
+    // The same content under another name.
+    std::fs::copy(mavis.folder().join("run/model.safetensors"), mavis.folder().join("other.safetensors"))
+        .unwrap();
+    let with = format!("worker --queue {queue} --name with --model other.safetensors");
+    let _with = Running::start(&mut mavis.command(&with));
+    let output = collector.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    drop(without);
+    let here = games(&mavis.folder().join("here"));
+    assert_eq!(here.len(), 4);
+    assert_eq!(games(&mavis.folder().join("there")), here);
+}
+
+#[test]
+fn clocks_that_differ_by_an_hour_change_nothing() {
+    let server = NatsServer::start("");
+    let (mavis, queue) = (program(), server.url());
+    mavis.write("games.pgn", GAMES);
+    mavis.run("data import games.pgn --out positions.parquet");
+    let annotate = "data annotate positions.parquet --oracle stockfish:nodes=100";
+    mavis.run(&format!("{annotate} --out here"));
+    let at = |offset: &str, line: &str| {
+        let mut command = mavis.command(line);
+        command.env("LD_PRELOAD", mavis_testkit::fake_time()).env("FAKETIME", offset);
+        // Time that only runs forward is not what a wrong clock shows.
+        command.env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        command
+    };
+    let _late = Running::start(&mut at("-1h", &format!("worker --queue {queue} --name late -j 1")));
+    let _early = Running::start(&mut at("+1h", &format!("worker --queue {queue} --name early -j 1")));
+    wait_until("both are there", || {
+        let status = mavis.stdout(&format!("queue status --queue {queue}"));
+        status.contains("2 workers")
+    });
+    mavis.run(&format!("{annotate} --out there --cluster {queue} --job-size 4"));
+    assert_eq!(files(&mavis.folder().join("there")), files(&mavis.folder().join("here")));
 }

@@ -1,4 +1,4 @@
-//! Self-play and traces on a real queue server: the tables of one machine.
+//! Self-play, traces and learning on a real queue server: the results of one machine.
 #![allow(clippy::unwrap_used, reason = "a panic is the failure a test wants to show")]
 
 use mavis_testkit::{NatsServer, Program};
@@ -11,6 +11,13 @@ use std::{
 
 /// A worker that ends with the test.
 struct Worker(Child);
+
+impl Worker {
+    fn start(mavis: &Program, queue: &str, name: &str) -> Self {
+        let mut command = mavis.command(&format!("worker --queue {queue} --name {name} -j 1"));
+        Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    }
+}
 
 impl Drop for Worker {
     fn drop(&mut self) {
@@ -39,11 +46,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn selfplay_and_traces_of_a_cluster_are_those_of_one_machine() {
     let server = NatsServer::start("");
     let (mavis, queue) = (Program::new(env!("CARGO_BIN_EXE_mavis")), server.url());
-    let worker = |name: &str| {
-        let mut command = mavis.command(&format!("worker --queue {queue} --name {name} -j 1"));
-        Worker(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
-    };
-    let _workers = [worker("one"), worker("two")];
+    let _workers = ["one", "two"].map(|name| Worker::start(&mavis, &queue, name));
     for (name, job, more) in [
         (
             "games",
@@ -74,4 +77,41 @@ fn selfplay_and_traces_of_a_cluster_are_those_of_one_machine() {
     ] {
         mavis.check_bad(&format!("{job} {elsewhere}"), part);
     }
+}
+
+/// What a run of `probs train` logged, without times.
+fn metrics(folder: &Path) -> Vec<serde_json::Value> {
+    let text = fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
+    let read = |line: &str| {
+        let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+        line.as_object_mut().unwrap().retain(|key, _| !key.contains("seconds"));
+        line
+    };
+    text.lines().map(read).collect()
+}
+
+#[test]
+fn nets_that_learn_with_a_cluster_are_those_of_one_machine() {
+    let server = NatsServer::start("");
+    let (mavis, queue) = (Program::new(env!("CARGO_BIN_EXE_mavis")), server.url());
+    let _workers = ["one", "two"].map(|name| Worker::start(&mavis, &queue, name));
+    for algorithm in ["probs", "azero"] {
+        let train = format!(
+            "probs train --game connect4 --algorithm {algorithm} --rounds 2 --seed 3 --set games=80 --set expansions=6 \
+             --set simulations=6 --set evaluation.games=4 --set evaluation.plies=1"
+        );
+        mavis.run(&format!("{train} --out {algorithm}-here"));
+        mavis.run(&format!("{train} --out {algorithm}-there --cluster {queue}"));
+        let [here, there] =
+            ["here", "there"].map(|place| mavis.folder().join(format!("{algorithm}-{place}")));
+        let logged = metrics(&here);
+        assert!(logged.len() >= 4, "{logged:?}");
+        assert_eq!(metrics(&there), logged);
+        let model = |folder: &Path| fs::read(folder.join("model.safetensors")).unwrap();
+        assert!(model(&there) == model(&here), "{algorithm}: the weights differ");
+    }
+    // Nothing stays behind but results.
+    let status = mavis.stdout(&format!("queue status --queue {queue} --json"));
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    assert!(status["result_bytes"].as_u64().unwrap() < 1_000_000, "{status}");
 }

@@ -130,11 +130,19 @@ fn check(command: &str, folder: &Path, most: Duration) {
         }
         if began.elapsed() > most {
             child.kill().unwrap();
-            panic!("{command}: not done after {most:?}");
+            panic!("{command}: not done after {most:?}; {}", logs(folder));
         }
         std::thread::sleep(Duration::from_millis(20));
     };
     assert!(status.success(), "{command}: {}", fs::read_to_string(&log).unwrap());
+}
+
+/// What the commands of a folder said, to see why one waits for another.
+fn logs(folder: &Path) -> String {
+    let logs = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let logs = logs.filter(|path| path.to_string_lossy().contains("log"));
+    logs.map(|path| format!("\n{}:\n{}", path.display(), fs::read_to_string(&path).unwrap_or_default()))
+        .collect()
 }
 
 /// A command that runs until its document ends.
@@ -142,7 +150,9 @@ struct Background(Child);
 
 impl Background {
     fn start(command: &str, folder: &Path) -> Self {
-        let child = shell(command, folder).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let begun = fs::read_dir(folder).unwrap().count();
+        let log = fs::File::create(folder.join(format!("background-{begun}.log"))).unwrap();
+        let child = shell(command, folder).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
         let background = Self(child);
         // A server is there when its port is.
         if let Some((_, rest)) = command.split_once(" -p ") {

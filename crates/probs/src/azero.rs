@@ -21,15 +21,7 @@ pub(crate) fn play_games<G: Planes>(
     let numbers: Vec<u64> = (0..u64::from(settings.games)).collect();
     let groups: Result<Vec<_>, _> = numbers
         .par_chunks(together(policy))
-        .map(|numbers| {
-            let table = |&number: &u64| Table {
-                tree: Tree::new(start.clone()),
-                episode: Episode::default(),
-                random: random(settings.seed, Purpose::SelfPlay, round, number),
-                noisy: false,
-            };
-            play_group(numbers.iter().map(table).collect(), settings, (value, policy), meter)
-        })
+        .map(|numbers| play_group(start, settings, numbers, round, (value, policy), meter))
         .collect();
     Ok(groups?.into_iter().flatten().collect())
 }
@@ -42,12 +34,22 @@ struct Table<G> {
     noisy: bool,
 }
 
-fn play_group<G: Planes>(
-    mut tables: Vec<Table<G>>,
+/// The same for games that move together.
+pub(crate) fn play_group<G: Planes>(
+    start: &G,
     settings: &ProbsSettings,
+    numbers: &[u64],
+    round: u32,
     (value, policy): (&Asker<'_>, &Asker<'_>),
     meter: &Meter,
 ) -> Result<Vec<Episode<G>>, ProbsError> {
+    let table = |&number: &u64| Table {
+        tree: Tree::new(start.clone()),
+        episode: Episode::default(),
+        random: random(settings.seed, Purpose::SelfPlay, round, number),
+        noisy: false,
+    };
+    let mut tables: Vec<Table<G>> = numbers.iter().map(table).collect();
     let (n_tables, mut n_over) = (tables.len(), 0);
     loop {
         // Every game goes on until it needs values.
@@ -91,6 +93,7 @@ impl<G: Planes> Table<G> {
         let shares = self.tree.shares();
         let Some(mv) = draw(&shares, &mut self.random) else { return };
         self.episode.states.push(self.tree.state().clone());
+        self.episode.moves.push(mv);
         self.episode.policies.push(shares);
         self.tree.play(mv);
         self.noisy = false;

@@ -9,6 +9,9 @@ use mavis_game::Move;
 use mavis_search::beam::{Ask, Beam, BeamSettings};
 use rayon::prelude::*;
 
+/// The q-values of every move of several states.
+pub(crate) type QValues = Vec<Vec<(Move, f32)>>;
+
 /// The q-values of every move of every state, by a beam search each. Equal states are searched once.
 pub(crate) fn search_all<G: Planes>(
     states: &[&G],
@@ -16,18 +19,9 @@ pub(crate) fn search_all<G: Planes>(
     v: &Asker<'_>,
     q: &Asker<'_>,
     meter: &Meter,
-) -> Result<Vec<Vec<(Move, f32)>>, ProbsError> {
-    let mut places: KeyMap<usize> = KeyMap::default();
-    let mut different: Vec<&G> = Vec::new();
-    let rows: Vec<usize> = states
-        .iter()
-        .map(|state| {
-            *places.entry(state.key()).or_insert_with(|| {
-                different.push(state);
-                different.len() - 1
-            })
-        })
-        .collect();
+) -> Result<QValues, ProbsError> {
+    let (different, rows) = distinct(states);
+    let different: Vec<&G> = different.into_iter().map(|index| states[index]).collect();
     // Equal states are searched once, and count as done at once.
     meter.add(states.len() - different.len());
     let search = |states: &[&G]| {
@@ -36,13 +30,27 @@ pub(crate) fn search_all<G: Planes>(
         results
     };
     let groups: Result<Vec<_>, _> = different.par_chunks(together(q)).map(search).collect();
-    let results: Vec<Vec<(Move, f32)>> = groups?.into_iter().flatten().collect();
+    let results: QValues = groups?.into_iter().flatten().collect();
     Ok(rows.into_iter().map(|row| results[row].clone()).collect())
+}
+
+/// The first of all equal states, by index, and for every state which of these it is equal to.
+pub(crate) fn distinct<G: Planes>(states: &[&G]) -> (Vec<usize>, Vec<usize>) {
+    let mut places: KeyMap<usize> = KeyMap::default();
+    let mut different: Vec<usize> = Vec::new();
+    let row = |(index, state): (usize, &&G)| {
+        *places.entry(state.key()).or_insert_with(|| {
+            different.push(index);
+            different.len() - 1
+        })
+    };
+    let rows = states.iter().enumerate().map(row).collect();
+    (different, rows)
 }
 
 /// What a beam search is given.
 enum BeamInput {
-    Q(Vec<Vec<(Move, f32)>>),
+    Q(QValues),
     V(Vec<f32>),
     Done(Vec<(Move, f32)>),
 }
@@ -53,7 +61,7 @@ pub(crate) fn search_group<G: Planes>(
     settings: &BeamSettings,
     v: &Asker<'_>,
     q: &Asker<'_>,
-) -> Result<Vec<Vec<(Move, f32)>>, ProbsError> {
+) -> Result<QValues, ProbsError> {
     let mut results = vec![Vec::new(); states.len()];
     let mut open: Vec<(usize, Beam<G>)> = states
         .iter()

@@ -7,6 +7,8 @@ use mavis_game::{Move, Outcome};
 pub(crate) struct Episode<G> {
     /// The states in which a move was made.
     pub(crate) states: Vec<G>,
+    /// The move made in each of them.
+    pub(crate) moves: Vec<Move>,
     /// What a search wanted to play in each of them: shares of visits. Empty where nobody searched.
     pub(crate) policies: Vec<Vec<(Move, f32)>>,
     /// How it ended; `None` when it was cut off.
@@ -15,13 +17,15 @@ pub(crate) struct Episode<G> {
 
 impl<G> Default for Episode<G> {
     fn default() -> Self {
-        Self { states: Vec::new(), policies: Vec::new(), outcome: None }
+        Self { states: Vec::new(), moves: Vec::new(), policies: Vec::new(), outcome: None }
     }
 }
 
 /// A state with what the nets should say about it.
 pub(crate) struct Sample<G> {
     pub(crate) state: G,
+    /// The game it comes from, by its number in the round, and how many moves led to it.
+    pub(crate) place: (usize, usize),
     /// The end of its game for the side to move: 1, 0 or -1; a game cut off counts as drawn.
     pub(crate) value: f32,
     /// Targets for every legal move: q-values or shares of visits.
@@ -45,12 +49,12 @@ pub(crate) fn worth<G: Planes>(state: &G, outcome: Option<Outcome>) -> f32 {
 /// The last `capacity` states of all games in order.
 pub(crate) fn replay<G: Planes>(episodes: Vec<Episode<G>>, capacity: usize) -> Vec<Sample<G>> {
     let n_states: usize = episodes.iter().map(|episode| episode.states.len()).sum();
-    let samples = episodes.into_iter().flat_map(|episode| {
+    let samples = episodes.into_iter().enumerate().flat_map(|(number, episode)| {
         let outcome = episode.outcome;
         let policies = episode.policies.into_iter().chain(std::iter::repeat_with(Vec::new));
-        episode.states.into_iter().zip(policies).map(move |(state, moves)| {
+        episode.states.into_iter().zip(policies).enumerate().map(move |(ply, (state, moves))| {
             let value = worth(&state, outcome);
-            Sample { state, value, moves }
+            Sample { state, place: (number, ply), value, moves }
         })
     });
     samples.skip(n_states.saturating_sub(capacity)).collect()

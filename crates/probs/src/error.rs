@@ -79,6 +79,12 @@ pub enum ProbsError {
     /// An agent of the evaluation could not move.
     #[error("an agent of the evaluation failed: {0}")]
     Agent(#[from] mavis_play::PlayerError),
+    /// Self-play on other machines failed.
+    #[error(transparent)]
+    Queue(#[from] mavis_queue::QueueError),
+    /// Somebody stopped it while other machines were at work.
+    #[error("stopped")]
+    Stopped,
     /// A curve that could not be drawn.
     #[error("cannot draw: {0}")]
     Plot(String),

@@ -1,15 +1,16 @@
 //! One round after the other: self-play, V, searches, Q (paper 004, algorithm 2).
 
 use crate::{
-    Algorithm, Meter, ModelConfig, Phase, Planes, ProbsError, ProbsSettings, azero,
+    Algorithm, Elsewhere, Meter, ModelConfig, Phase, Planes, ProbsError, ProbsSettings, azero,
     batch::Asker,
-    beams,
-    episode::replay,
+    beams::{self, QValues},
+    episode::{Episode, Sample, replay},
     fit::{Lesson, fit},
     model::join,
     self_play::{self, Purpose, random},
     wire::Round,
 };
+use mavis_game::Move;
 use mavis_net::{ConvNet, ConvNetConfig, Device, OptimizerSettings, TrainState, Weights};
 use std::{sync::Arc, time::Instant};
 
@@ -114,22 +115,28 @@ impl<G: Planes> Learner<G> {
     /// # Errors
     /// When a net fails.
     pub fn round(&mut self) -> Result<Round, ProbsError> {
+        self.round_at(&mut Place::Here)
+    }
+
+    /// The same with self-play and searches on other machines.
+    ///
+    /// # Errors
+    /// When a net or the queue fails, or it is stopped before they are done.
+    pub fn round_elsewhere(&mut self, elsewhere: &mut Elsewhere<'_>) -> Result<Round, ProbsError> {
+        self.round_at(&mut Place::Elsewhere(elsewhere))
+    }
+
+    fn round_at(&mut self, place: &mut Place<'_, '_>) -> Result<Round, ProbsError> {
         let (settings, round) = (&self.settings, self.progress.round);
         let rate = settings.rate(round);
         let mut clock = Stopwatch::new();
         let meter = &*self.meter;
         let begin = |phase, total| meter.begin(round + 1, phase, total);
-        let (value, action) = (&*self.value, &*self.action);
-        let v = Asker::new(value, Weights::Live);
-        let q = Asker::new(action, Weights::Live);
         begin(Phase::SelfPlay, settings.games as usize);
-        let episodes = match settings.algorithm {
-            Algorithm::Probs => self_play::play_games(&self.start, settings, round, &q, meter)?,
-            Algorithm::Azero => azero::play_games(&self.start, settings, round, (&v, &q), meter)?,
-        };
+        let (episodes, mut n_evaluations) = self.play(place)?;
         let n_plies: usize = episodes.iter().map(|episode| episode.states.len()).sum();
         let n_cut = episodes.iter().filter(|episode| episode.outcome.is_none()).count();
-        let mut n_evaluations = v.n_evaluations() + q.n_evaluations();
+        let lines: Vec<Vec<Move>> = episodes.iter().map(|episode| episode.moves.clone()).collect();
         let mut samples = replay(episodes, settings.capacity);
         let self_play_seconds = clock.lap();
 
@@ -140,13 +147,10 @@ impl<G: Planes> Learner<G> {
         let value_seconds = clock.lap();
 
         if settings.algorithm == Algorithm::Probs {
-            let v = Asker::new(&*self.value, Weights::Live);
-            let q = Asker::new(&*self.action, Weights::Live);
-            let states: Vec<&G> = samples.iter().map(|sample| &sample.state).collect();
-            begin(Phase::Search, states.len());
-            let results = beams::search_all(&states, &settings.beam(), &v, &q, meter)?;
+            begin(Phase::Search, samples.len());
+            let (results, n) = self.search(&samples, &lines, place)?;
             samples.iter_mut().zip(results).for_each(|(sample, moves)| sample.moves = moves);
-            n_evaluations += v.n_evaluations() + q.n_evaluations();
+            n_evaluations += n;
         }
         let search_seconds = clock.lap();
 
@@ -182,6 +186,53 @@ impl<G: Planes> Learner<G> {
             seconds: 0.0,
         })
     }
+
+    /// The games of a round, and how many positions went through a net for them.
+    fn play(&self, place: &mut Place<'_, '_>) -> Result<(Vec<Episode<G>>, u64), ProbsError> {
+        let (settings, round, meter) = (&self.settings, self.progress.round, &*self.meter);
+        if let Place::Elsewhere(elsewhere) = place {
+            return elsewhere.play(&self.start, settings, round, &self.parameters()?, meter);
+        }
+        let v = Asker::new(&*self.value, Weights::Live);
+        let q = Asker::new(&*self.action, Weights::Live);
+        let episodes = match settings.algorithm {
+            Algorithm::Probs => self_play::play_games(&self.start, settings, round, &q, meter)?,
+            Algorithm::Azero => azero::play_games(&self.start, settings, round, (&v, &q), meter)?,
+        };
+        Ok((episodes, v.n_evaluations() + q.n_evaluations()))
+    }
+
+    /// The result of a beam search for every state, and how many positions went through a net for them. `lines` are the moves of
+    /// the games that the states come from.
+    fn search(
+        &self,
+        samples: &[Sample<G>],
+        lines: &[Vec<Move>],
+        place: &mut Place<'_, '_>,
+    ) -> Result<(QValues, u64), ProbsError> {
+        let (settings, meter) = (&self.settings, &*self.meter);
+        let states: Vec<&G> = samples.iter().map(|sample| &sample.state).collect();
+        if let Place::Elsewhere(elsewhere) = place {
+            let line = |sample: &Sample<G>| &lines[sample.place.0][..sample.place.1];
+            let lines: Vec<&[Move]> = samples.iter().map(line).collect();
+            return elsewhere.search((&states, &lines), settings, &self.parameters()?, meter);
+        }
+        let v = Asker::new(&*self.value, Weights::Live);
+        let q = Asker::new(&*self.action, Weights::Live);
+        let results = beams::search_all(&states, &settings.beam(), &v, &q, meter)?;
+        Ok((results, v.n_evaluations() + q.n_evaluations()))
+    }
+
+    /// The weights of both nets, value net first.
+    fn parameters(&self) -> Result<Vec<f32>, ProbsError> {
+        Ok(self.state()?.parameters)
+    }
+}
+
+/// Where self-play and searches are done.
+enum Place<'a, 'b> {
+    Here,
+    Elsewhere(&'a mut Elsewhere<'b>),
 }
 
 /// Seconds from lap to lap.

@@ -29,6 +29,7 @@ mod azero;
 mod batch;
 mod beams;
 mod curve;
+mod elsewhere;
 mod episode;
 mod error;
 mod evaluation;
@@ -49,6 +50,7 @@ mod size;
 pub mod wire;
 
 pub use curve::{Axis, elo_curve};
+pub use elsewhere::{Elsewhere, ProbsInput, ProbsJob, ProbsOutput, ProbsRunner};
 pub use error::ProbsError;
 pub use evaluation::evaluate;
 pub use learner::{Learner, Progress};

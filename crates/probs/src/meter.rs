@@ -1,5 +1,6 @@
 //! Where a run stands, for a watcher on another thread.
 
+use mavis_queue::Beat;
 use std::{
     fmt,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -51,9 +52,17 @@ pub struct Stage {
 
 /// The stage of a run. Training writes it, anybody may read it.
 #[derive(Debug, Default)]
-pub struct Meter(Mutex<Stage>);
+pub struct Meter {
+    stage: Mutex<Stage>,
+    beat: Beat,
+}
 
 impl Meter {
+    /// A meter that keeps a job alive while its stage moves on.
+    pub(crate) fn of_job(beat: &Beat) -> Self {
+        Self { stage: Mutex::default(), beat: beat.clone() }
+    }
+
     /// Where the run stands now.
     #[must_use]
     pub fn stage(&self) -> Stage {
@@ -66,10 +75,11 @@ impl Meter {
 
     pub(crate) fn add(&self, n: usize) {
         self.lock().done += n;
+        self.beat.progress();
     }
 
     fn lock(&self) -> MutexGuard<'_, Stage> {
         // Plain numbers: whatever a panic left is as good as before.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.stage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

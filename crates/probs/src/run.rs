@@ -5,7 +5,8 @@
 )]
 
 use crate::{
-    Learner, Meter, Model, ModelConfig, Planes, ProbsError, ProbsSettings, Progress, elo_curve, evaluate,
+    Elsewhere, Learner, Meter, Model, ModelConfig, Planes, ProbsError, ProbsSettings, Progress, elo_curve,
+    evaluate,
     wire::{Line, Saved},
 };
 use mavis_game::{Position, for_game};
@@ -40,6 +41,8 @@ pub struct RunOptions<'a> {
     pub watch: &'a mut dyn FnMut(&Line),
     /// Is told where the run stands within a round.
     pub meter: Arc<Meter>,
+    /// Other machines for self-play and searches. `None` means this one.
+    pub elsewhere: Option<Elsewhere<'a>>,
 }
 
 /// What came of a run.
@@ -136,7 +139,14 @@ impl<'a, 'o, G: Planes> ProbsRun<'a, 'o, G> {
         }
         while self.learner.progress().round < self.settings.rounds && !self.is_over() {
             let began = Instant::now();
-            let mut round = self.learner.round()?;
+            let mut round = match &mut self.options.elsewhere {
+                None => self.learner.round()?,
+                Some(elsewhere) => match self.learner.round_elsewhere(elsewhere) {
+                    // The round is begun again by the run that goes on.
+                    Err(ProbsError::Stopped) => break,
+                    round => round?,
+                },
+            };
             self.saved.seconds += began.elapsed().as_secs_f64();
             round.seconds = self.saved.seconds;
             let number = round.round;

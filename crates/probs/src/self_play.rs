@@ -10,7 +10,7 @@ use mavis_search::Random;
 use rayon::prelude::*;
 
 /// Games that move together on one thread of a CPU.
-const TOGETHER: usize = 64;
+pub(crate) const TOGETHER: usize = 64;
 
 /// What a stream of random numbers is for; each purpose has its own.
 #[derive(Clone, Copy)]
@@ -53,7 +53,8 @@ struct Table<G> {
     random: Random,
 }
 
-fn play_group<G: Planes>(
+/// The same for games that move together.
+pub(crate) fn play_group<G: Planes>(
     start: &G,
     settings: &ProbsSettings,
     numbers: &[u64],
@@ -81,6 +82,7 @@ fn play_group<G: Planes>(
             add_noise(&mut moves, settings.epsilon, settings.alpha, &mut table.random);
             let Some(mv) = draw(&moves, &mut table.random) else { continue };
             table.episode.states.push(table.state.clone());
+            table.episode.moves.push(mv);
             table.state.play_unchecked(mv);
             table.episode.outcome = end(&table.state);
             meter.add(usize::from(table.episode.outcome.is_some()));

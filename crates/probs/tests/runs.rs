@@ -33,6 +33,7 @@ fn run(settings: &ProbsSettings, folder: &Path, until: u32) -> Result<Summary, P
             deadline: None,
             watch: &mut watch,
             meter: Arc::default(),
+            elsewhere: None,
         },
     )
 }

@@ -84,6 +84,7 @@ fn learn(folder: &Path) -> anyhow::Result<()> {
         deadline: None,
         watch: &mut watch,
         meter: Arc::new(Meter::default()),
+        elsewhere: None,
     };
     train_game(start, &settings, folder, options)?;
     Ok(())

@@ -129,6 +129,7 @@ fn probs_learns_to_beat_two_plies_of_lookahead() {
         stop: &AtomicBool::new(false),
         deadline: None,
         watch: &mut |_| {},
+        elsewhere: None,
         meter: Arc::new(Meter::default()),
     };
     train_game(start(), &settings(), folder.path(), options).unwrap();

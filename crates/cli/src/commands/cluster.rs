@@ -2,13 +2,14 @@
 
 mod config;
 pub(crate) mod engines;
+pub(crate) mod games;
 pub(crate) mod players;
 
 use crate::input::BadInput;
 use clap::Args;
 pub(crate) use config::QueueConfig;
-use mavis_queue::{Cluster, Needs, QueueError};
-use std::path::PathBuf;
+use mavis_queue::{Cluster, Needs, QueueError, content_hash};
+use std::path::{Path, PathBuf};
 
 /// Where a command sends its jobs.
 #[derive(Args, Default)]
@@ -63,6 +64,13 @@ impl QueueArgs {
 /// What every job of this program needs.
 pub(crate) fn needs() -> Needs {
     Needs::version(env!("CARGO_PKG_VERSION"))
+}
+
+/// The name of a file of weights in jobs: its content.
+pub(crate) fn model_hash(path: &Path) -> Result<String, BadInput> {
+    let bytes = std::fs::read(path)
+        .map_err(|error| BadInput::new(format!("cannot read {}: {error}", path.display())))?;
+    Ok(content_hash(&[&bytes]))
 }
 
 /// Addresses and credentials are the user's; a server that fails later is not.

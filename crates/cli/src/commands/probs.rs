@@ -10,9 +10,10 @@ use indicatif::ProgressBar;
 use mavis_game::Rules;
 use mavis_net::Device;
 use mavis_probs::{
-    Algorithm, Axis, Meter, ProbsError, ProbsSettings, RunOptions, Stage, elo_curve, preset, read_metrics,
-    train, wire::Line,
+    Algorithm, Axis, Elsewhere, Meter, ProbsError, ProbsJob, ProbsSettings, RunOptions, Stage, elo_curve,
+    preset, read_metrics, train, wire::Line,
 };
+use mavis_queue::{Files, Submitter};
 use serde_json::json;
 use std::{
     path::PathBuf,
@@ -33,7 +34,7 @@ pub(crate) enum Probs {
 /// Trains a value net and an action net by self-play; run it again with the same folder to go on.
 ///
 /// The folder gets settings, metrics, an Elo curve, the last model and the best one, which plays as
-/// probs:FOLDER/best.safetensors.
+/// probs:FOLDER/best.safetensors. With --cluster, workers play and search, and this machine learns.
 ///
 /// Example: mavis probs train --game connect4 --preset small --out runs/connect4
 #[derive(Args)]
@@ -65,6 +66,9 @@ pub(crate) struct ProbsTrain {
     /// Where the nets live: cpu, cuda or auto
     #[arg(long, default_value = "cpu")]
     device: String,
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    cluster: super::cluster::ClusterArgs,
     /// Lines of JSON on stdout
     #[arg(long)]
     json: bool,
@@ -118,12 +122,18 @@ impl ProbsTrain {
                 bar.suspend(|| show(line));
             }
         };
-        let flag = stop::flag("this round and its rating");
+        let mut queue = self.queue()?;
+        let flag = stop::flag(if queue.is_none() { "this round and its rating" } else { "the rating" });
         let device: Device = self.device.parse().or_bad_input()?;
         let device = device.resolved().or_bad_input()?;
         let meter = Arc::new(Meter::default());
         let _ticker = Ticker::start(&bar, &meter, settings.rounds);
-        let options = RunOptions { device, stop: &flag, deadline, watch: &mut watch, meter };
+        let elsewhere = queue.as_mut().map(|Queue { jobs, files }| Elsewhere {
+            jobs: &mut **jobs,
+            files: &**files,
+            stop: &flag,
+        });
+        let options = RunOptions { device, stop: &flag, deadline, watch: &mut watch, meter, elsewhere };
         let summary = train(&settings, &self.out, options).map_err(sort_out);
         bar.finish_and_clear();
         let summary = summary?;
@@ -145,6 +155,20 @@ impl ProbsTrain {
         ))
     }
 
+    /// Where self-play and searches go; `None` means that they are done here.
+    #[cfg(feature = "cluster")]
+    fn queue(&self) -> anyhow::Result<Option<Queue>> {
+        use super::cluster::{needs, queue_failure};
+        let Some(cluster) = self.cluster.connect(needs())? else { return Ok(None) };
+        let jobs = mavis_queue::cluster::Collector::new(&cluster).map_err(queue_failure)?;
+        Ok(Some(Queue { jobs: Box::new(jobs), files: Box::new(cluster.blobs()) }))
+    }
+
+    #[cfg(not(feature = "cluster"))]
+    fn queue(&self) -> anyhow::Result<Option<Queue>> {
+        Ok(None)
+    }
+
     fn settings(&self) -> Result<ProbsSettings, BadInput> {
         let rules: Rules = self.game.parse().or_bad_input()?;
         let mut settings = preset(&self.preset, rules).or_bad_input()?;
@@ -159,6 +183,12 @@ impl ProbsTrain {
         }
         table.try_into().map_err(|error: toml::de::Error| BadInput::new(error.message().trim()))
     }
+}
+
+/// The two sides of a queue that a learner needs.
+struct Queue {
+    jobs: Box<dyn Submitter<ProbsJob>>,
+    files: Box<dyn Files>,
 }
 
 /// Shows where a round stands until it is dropped.
@@ -208,7 +238,9 @@ impl ProbsPlot {
 /// What the user can change is bad input; the rest is a failure.
 fn sort_out(error: ProbsError) -> anyhow::Error {
     match error {
-        ProbsError::Net(_) | ProbsError::Agent(_) | ProbsError::Plot(_) => error.into(),
+        ProbsError::Net(_) | ProbsError::Agent(_) | ProbsError::Plot(_) | ProbsError::Queue(_) => {
+            error.into()
+        }
         other => BadInput::new(other).into(),
     }
 }

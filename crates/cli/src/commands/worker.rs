@@ -5,7 +5,7 @@ pub(super) mod by_line;
 mod games;
 
 use super::cluster::engines::Engines;
-use super::cluster::{QueueArgs, QueueConfig, needs, queue_failure};
+use super::cluster::{QueueArgs, QueueConfig, model_hash, needs, queue_failure};
 use super::{answer, answer_json, note};
 use crate::input::BadInput;
 use by_line::{ByLine, NodeJudge};
@@ -13,11 +13,13 @@ use clap::Args;
 use mavis_data::{Grower, SelfPlayer, SelfplayJob, TraceJob};
 use mavis_game::Rules;
 use mavis_net::Device;
+use mavis_probs::{ProbsJob, ProbsRunner};
 use mavis_queue::cluster::{WorkerEvent, WorkerSettings, work};
-use mavis_queue::{Cluster, Offer, PROTOCOL, QueueError, Stations, content_hash};
+use mavis_queue::{Cluster, Files, Offer, PROTOCOL, QueueError, Stations};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -58,6 +60,7 @@ impl Worker {
         named.extend(named_engines(&self.engines)?);
         let engines = Engines::find(&named)?;
         let drain = crate::stop::flag("the jobs in hand");
+        let cluster = patiently(&config, &drain)?;
         let mut stations = Stations::default();
         let here = engines.clone();
         stations.add(move || annotate::Annotator::new(here.clone()));
@@ -65,7 +68,11 @@ impl Worker {
         stations.add::<SelfplayJob, _>(move || ByLine::<SelfPlayer>::new(here.clone()));
         let here = engines.clone();
         stations.add::<TraceJob, _>(move || ByLine::<Grower<NodeJudge>>::new(here.clone()));
-        let players = games::Players::new(engines.clone())?;
+        let files: Arc<dyn Files> = Arc::new(cluster.blobs());
+        stations.add::<ProbsJob, _>(move || ProbsRunner::new(Arc::clone(&files)));
+        let models = self.model_hashes()?;
+        let offered = models.keys().cloned().collect();
+        let players = games::Players::new(engines.clone(), models)?;
         stations.add(move || players.runner());
         let offer = Offer {
             protocol: PROTOCOL,
@@ -74,11 +81,10 @@ impl Worker {
             kinds: stations.kinds().map(str::to_owned).collect(),
             games: Rules::ALL.iter().map(|rules| rules.name().to_owned()).collect(),
             engines: engines.versions(),
-            models: self.model_hashes()?,
+            models: offered,
             gpu: gpu(),
         };
         let name = self.name.clone().unwrap_or_else(default_name);
-        let cluster = patiently(&config, &drain)?;
         note(&format!("worker {name}: {} jobs at once, {}", offer.cores, described(&offer)));
         let stall = Duration::from_secs(60 * self.stall.max(1));
         let settings = WorkerSettings { name, offer, stations, drain, stall };
@@ -90,13 +96,8 @@ impl Worker {
         answer(&format!("{} jobs done, {} failed\n", done.n_done, done.n_failed))
     }
 
-    fn model_hashes(&self) -> Result<std::collections::BTreeSet<String>, BadInput> {
-        let read = |path: &PathBuf| {
-            let bytes = std::fs::read(path)
-                .map_err(|error| BadInput::new(format!("cannot read {}: {error}", path.display())))?;
-            Ok(content_hash(&[&bytes]))
-        };
-        self.models.iter().map(read).collect()
+    fn model_hashes(&self) -> Result<BTreeMap<String, PathBuf>, BadInput> {
+        self.models.iter().map(|path| Ok((model_hash(path)?, path.clone()))).collect()
     }
 }
 

@@ -12,7 +12,8 @@ use mavis_queue::{Beat, JobKind, Runner, read_json, write_json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The kind of job: who plays whom from where, and the finished game.
+/// The kind of job: who plays whom from where, and the finished game. Single games, not pairs: the two games of a pair do not
+/// depend on each other, and a league that nears its end keeps more workers busy.
 pub enum GameJob {}
 
 /// A game to play.
@@ -69,13 +70,13 @@ pub(super) fn config_of_games(config: &LeagueConfig) -> Result<Arc<str>, RunErro
 pub struct GameRunner<G: FromRules> {
     registry: Arc<Registry<G>>,
     options: RunOptions<G>,
-    /// Refuses a configuration that this machine must not run.
-    allow: Allow,
+    /// Turns a configuration into that of this machine.
+    prepare: Prepare,
     league: Option<Begun<G>>,
 }
 
-/// Says why a configuration must not be run.
-type Allow = Box<dyn Fn(&LeagueConfig) -> Result<(), String> + Send>;
+/// The configuration with the names of this machine, or why it must not be run here.
+type Prepare = Box<dyn Fn(&LeagueConfig) -> Result<LeagueConfig, String> + Send>;
 
 /// A league whose games are being played.
 struct Begun<G: FromRules> {
@@ -85,18 +86,19 @@ struct Begun<G: FromRules> {
 }
 
 impl<G: FromRules> GameRunner<G> {
-    /// A runner with the players of a registry; `allow` looks at every configuration before a player is built from it.
+    /// A runner with the players of a registry; `prepare` gets every configuration before a player is built from it, to refuse it
+    /// or to name what it means on this machine.
     pub fn new(
         registry: Arc<Registry<G>>,
         options: RunOptions<G>,
-        allow: impl Fn(&LeagueConfig) -> Result<(), String> + Send + 'static,
+        prepare: impl Fn(&LeagueConfig) -> Result<LeagueConfig, String> + Send + 'static,
     ) -> Self {
-        Self { registry, options, allow: Box::new(allow), league: None }
+        Self { registry, options, prepare: Box::new(prepare), league: None }
     }
 
     fn begin(&self, input: &GameInput) -> Result<Begun<G>, String> {
         let config = LeagueConfig::from_toml_for::<G>(&input.config).map_err(|error| error.to_string())?;
-        (self.allow)(&config)?;
+        let config = (self.prepare)(&config)?;
         let words = |error: RunError| error.to_string();
         let rules = config.rules_for::<G>().map_err(|error| error.to_string())?;
         // Openings come with the games.

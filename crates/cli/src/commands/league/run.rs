@@ -1,6 +1,8 @@
 //! `mavis league run` and `mavis league sprt`.
 
 use super::{run_failure, show::stands, watch::Watch};
+#[cfg(feature = "cluster")]
+use crate::commands::cluster::{ClusterArgs, games::Games, needs};
 use crate::commands::{answer, answer_json, wrote};
 use crate::input::{BadInput, OrBadInput};
 use crate::{registry, stop};
@@ -12,11 +14,6 @@ use mavis_league::{
 use mavis_queue::Submitter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-#[cfg(feature = "cluster")]
-use {
-    crate::commands::cluster::{ClusterArgs, engines::Engines, needs, players::engines_of, queue_failure},
-    mavis_queue::{Needs, cluster::Collector},
-};
 
 /// Plays the games of a league that are not in its folder yet, then shows its table.
 ///
@@ -145,11 +142,9 @@ impl Folder {
 
     /// The queue of many machines, where the user names one.
     #[cfg(feature = "cluster")]
-    fn games(&self, config: &LeagueConfig) -> anyhow::Result<Option<Collector<GameJob>>> {
+    fn games(&self, config: &LeagueConfig) -> anyhow::Result<Option<Games>> {
         let Some(cluster) = self.cluster.connect(needs())? else { return Ok(None) };
-        let engines = Engines::on_path(engines_of(config).or_bad_input()?)?;
-        let needs = Needs { game: Some(config.game.clone()), engines: engines.versions(), ..needs() };
-        Ok(Some(Collector::new(&cluster.with_needs(needs)).map_err(queue_failure)?))
+        Games::of(&cluster, config).map(Some)
     }
 }
 

@@ -1,11 +1,12 @@
 //! Jobs of `mavis league run`.
 
 use crate::commands::cluster::engines::Engines;
-use crate::commands::cluster::players::engines_of;
+use crate::commands::cluster::players::{parts_of, renamed};
 use mavis_bundled::Surroundings;
 use mavis_game::Position;
 use mavis_league::{GameRunner, RunOptions, standard_judges};
 use mavis_play::Registry;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,11 +14,13 @@ use std::sync::Arc;
 pub(super) struct Players {
     registry: Arc<Registry>,
     engines: Engines,
+    models: Arc<BTreeMap<String, PathBuf>>,
     folder: PathBuf,
 }
 
 impl Players {
-    pub(super) fn new(engines: Engines) -> std::io::Result<Self> {
+    /// `models` are files of weights by their hashes.
+    pub(super) fn new(engines: Engines, models: BTreeMap<String, PathBuf>) -> std::io::Result<Self> {
         let folder = std::env::temp_dir().join(format!("mavis-worker-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
         for (name, program) in engines.programs() {
@@ -27,18 +30,22 @@ impl Players {
             std::os::unix::fs::symlink(program, &link)?;
         }
         let surroundings = Surroundings::new(Some(folder.clone().into_os_string()), None);
-        Ok(Self { registry: Arc::new(mavis_bundled::players(&surroundings)), engines, folder })
+        let (registry, models) = (Arc::new(mavis_bundled::players(&surroundings)), Arc::new(models));
+        Ok(Self { registry, engines, models, folder })
     }
 
     /// A runner of games for one thread.
     pub(super) fn runner(&self) -> GameRunner<Position> {
         let options = RunOptions { judges: standard_judges(), ..RunOptions::default() };
-        let engines = self.engines.clone();
+        let (engines, models) = (self.engines.clone(), Arc::clone(&self.models));
         GameRunner::new(Arc::clone(&self.registry), options, move |config| {
-            match engines_of(config)?.iter().find(|name| !engines.has(name)) {
-                Some(name) => Err(format!("this worker has no engine '{name}'")),
-                None => Ok(()),
+            if let Some(name) = parts_of(config)?.engines.iter().find(|name| !engines.has(name)) {
+                return Err(format!("this worker has no engine '{name}'"));
             }
+            renamed(config, |hash| match models.get(hash) {
+                Some(file) => Ok(file.display().to_string()),
+                None => Err(format!("this worker has no model {hash}")),
+            })
         })
     }
 }
