@@ -160,6 +160,36 @@ fn three_commands_lead_from_games_to_a_split_table() {
 }
 
 #[test]
+fn a_league_becomes_a_table_and_pgn_again() {
+    let mavis = program();
+    mavis.write(
+        "c.toml",
+        "name = 'six'\ngame = 'othello'\nopenings.random_plies = 2\nschedule.pairs = 2\n\
+         players = [{ player = 'random' }, { player = 'lookahead:1' }]",
+    );
+    mavis.run("league run --config c.toml --out league");
+    let counts = mavis.stdout("data import league --out positions.parquet --games games.parquet --json");
+    assert!(counts.contains("\"games\":4") && counts.contains("\"refused\":0"), "{counts}");
+    let rows = mavis.stdout("data export games.parquet --format jsonl");
+    assert_eq!(rows.matches("\"termination\":\"rules\"").count(), 4, "{rows}");
+    mavis.run("data export games.parquet --format pgn --out games.pgn");
+    mavis.run("data import games.pgn --games again.parquet");
+    let moves = |text: &str| -> Vec<serde_json::Value> {
+        let rows = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        rows.map(|row| serde_json::json!([row["game_id"], row["moves"], row["result"]])).collect()
+    };
+    assert_eq!(moves(&mavis.stdout("data export again.parquet --format jsonl")), moves(&rows));
+    for (line, part) in [
+        ("data import . --games x.parquet", "a folder without a league"),
+        ("data export positions.parquet --format pgn", "a table of positions"),
+    ] {
+        let output = mavis.command(line).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), error.contains(part)), (Some(2), true), "{error}");
+    }
+}
+
+#[test]
 fn games_come_from_standard_input_whole() {
     let mavis = program();
     sample(mavis.folder(), "tcec_standard_sample.pgn");

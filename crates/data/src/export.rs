@@ -1,8 +1,9 @@
 //! Tables for programs that read something else.
 
 use crate::bag::{BagKind, BagRecord, BagWriter};
+use crate::pgn::PgnGame;
 use crate::table::{TableError, TableReader, table_kind};
-use crate::wire::{AnnotationRow, GameRow, PositionRow};
+use crate::wire::{AnnotationRow, GameRow, PositionRow, Row as _};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,9 @@ pub enum ExportError {
     /// The output cannot be written.
     #[error("cannot write the export")]
     Write(#[from] io::Error),
+    /// Only games fit into PGN.
+    #[error("PGN holds whole games: {0}")]
+    NotForPgn(String),
     /// Only annotations of chess fit into a bag.
     #[error("a bag holds annotations of chess: {0}")]
     NotForBag(String),
@@ -84,7 +88,7 @@ fn game_json(row: &GameRow) -> Value {
         "game": row.game, "game_id": row.game_id, "start": row.start, "moves": row.moves,
         "result": row.result, "first": row.first, "second": row.second,
         "first_rating": row.first_rating, "second_rating": row.second_rating,
-        "date": row.date, "source": row.source,
+        "date": row.date, "source": row.source, "termination": row.termination, "values": row.values,
     })
 }
 
@@ -148,6 +152,27 @@ pub fn export_tsv<P: AsRef<Path>>(tables: &[P], mut out: impl Write) -> Result<u
     }
     out.flush()?;
     Ok(n_rows - 1)
+}
+
+/// Writes a table of games as PGN.
+///
+/// # Errors
+/// When the table cannot be read, holds no games or illegal ones, or the output cannot be written.
+pub fn export_pgn<P: AsRef<Path>>(tables: &[P], mut out: impl Write) -> Result<u64, ExportError> {
+    let kind = table_kind(tables)?;
+    if kind != GameRow::TABLE {
+        return Err(ExportError::NotForPgn(format!("a table of {kind}")));
+    }
+    let mut n_games = 0;
+    for row in TableReader::<GameRow>::open(tables)? {
+        let row = row?;
+        let game = PgnGame::of_row(&row)
+            .map_err(|reason| ExportError::NotForPgn(format!("game {}: {reason}", row.game_id)))?;
+        write!(out, "{game}")?;
+        n_games += 1;
+    }
+    out.flush()?;
+    Ok(n_games)
 }
 
 /// Writes a table of annotations as a bag of one kind; rows that do not know what the kind asks for are left out.

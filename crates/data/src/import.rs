@@ -271,9 +271,18 @@ impl Importer {
         Ok(self.counts)
     }
 
-    fn game(&mut self, game: GameRecord) -> Result<(), TableError> {
-        let rating = game.row.first_rating.min(game.row.second_rating);
-        if self.min_rating.is_some_and(|least| rating.is_none_or(|rating| rating < least)) {
+    /// Whether a game of players with these ratings is taken.
+    fn is_rated(&self, first: Option<i32>, second: Option<i32>) -> bool {
+        // An absent rating is lower than any.
+        self.min_rating.is_none_or(|least| first.min(second) >= Some(least))
+    }
+
+    /// Takes a game.
+    ///
+    /// # Errors
+    /// When a table cannot be written.
+    pub fn game(&mut self, game: GameRecord) -> Result<(), TableError> {
+        if !self.is_rated(game.row.first_rating, game.row.second_rating) {
             return Ok(());
         }
         if let Some(table) = &mut self.positions {
@@ -308,7 +317,8 @@ impl Importer {
         Ok(())
     }
 
-    fn refuse(&mut self, place: impl fmt::Display, reason: impl fmt::Display) {
+    /// Counts a game, line or record that cannot be used.
+    pub fn refuse(&mut self, place: impl fmt::Display, reason: impl fmt::Display) {
         self.counts.n_refused += 1;
         if self.counts.refused.len() < N_EXAMPLES {
             self.counts.refused.push(format!("{place}: {reason}"));

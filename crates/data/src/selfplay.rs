@@ -7,7 +7,7 @@ pub use kind::{Played, SelfPlayer, SelfplayInput, SelfplayJob};
 use crate::annotate::{Pace, Request, annotation, oracle_name};
 use crate::job::{Job, JobError, JobEvent, Meter, SetAside, Shard};
 use crate::table::TableWriter;
-use crate::wire::{AnnotationRow, GameRow, OracleName};
+use crate::wire::{AnnotationRow, EndKind, GameRow, OracleName};
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_oracle::{Identity, Oracle, Ranking};
 use mavis_queue::{Local, Queue};
@@ -248,6 +248,8 @@ impl Play<'_> {
             position.play_unchecked(mv);
         }
         row.result = position.outcome().map(|outcome| outcome.as_str().to_owned());
+        let end = if row.result.is_some() { EndKind::Rules } else { EndKind::Length };
+        row.termination = Some(end.as_str().to_owned());
         Ok((row, annotated))
     }
 }

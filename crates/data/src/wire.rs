@@ -13,6 +13,7 @@
 )]
 
 mod annotation;
+mod end_kind;
 mod game;
 mod job;
 mod place;
@@ -22,6 +23,7 @@ mod trace;
 mod trace_job;
 
 pub use annotation::{AnnotationRow, MoveRow, MoveText, OracleName, ScoreUnit};
+pub use end_kind::{EndKind, termination_of_pgn, termination_to_pgn};
 pub use game::GameRow;
 pub(crate) use job::{AnnotateInputWire, JudgedWire};
 pub use place::Place;

@@ -62,7 +62,9 @@ fn game_row() -> impl Strategy<Value = GameRow> {
         moves,
         result: text.clone(),
         first_rating: rating,
-        date: text,
+        date: text.clone(),
+        termination: text,
+        values: rating.iter().flat_map(|_| [None, Some(0.25)]).collect(),
         ..GameRow::default()
     })
 }

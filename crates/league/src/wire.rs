@@ -14,12 +14,14 @@ mod pgn;
 mod sections;
 mod standings;
 mod store;
+mod tables;
 
 pub use config::{ConfigError, LeagueConfig, toml_fault};
 pub use difference::{Difference, differences};
-pub use game::{EndKind, StoredEnd, StoredGame, StoredMove, StoredResult};
+pub use game::{StoredEnd, StoredGame, StoredMove, StoredResult};
 pub(crate) use job::GameInputWire;
 pub use limits::LimitsConfig;
+pub use mavis_data::wire::EndKind;
 pub use metrics::{BandJson, MetricJson};
 pub use pgn::pgn;
 pub use sections::{
@@ -28,3 +30,4 @@ pub use sections::{
 };
 pub use standings::{EstimateJson, FaultJson, PlayerJson, SprtJson, StandingsJson};
 pub use store::{LeagueSession, LeagueStore, StoreError, results_of};
+pub use tables::import_league;

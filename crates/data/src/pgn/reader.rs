@@ -11,7 +11,7 @@
 )]
 
 use super::{Note, PgnGame, PgnMove, start_of};
-use mavis_game::{Game, Position};
+use mavis_game::{Game, Position, Rules};
 
 /// Text that is no game.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -26,13 +26,15 @@ pub struct PgnError {
 }
 
 /// The words that end a game.
-const RESULTS: [&str; 4] = ["1-0", "0-1", "1/2-1/2", "*"];
+pub(super) const RESULTS: [&str; 4] = ["1-0", "0-1", "1/2-1/2", "*"];
 
 /// The games of a text, one after the other. A game that cannot be read is an error, and the next one follows.
 #[derive(Clone, Debug)]
 pub struct PgnReader<'a> {
     text: &'a str,
     at: usize,
+    /// Decides between the kinds of chess where it is given.
+    rules: Option<Rules>,
     n_games: usize,
     /// How far lines have been counted, and how many there were.
     counted: (usize, usize),
@@ -42,7 +44,14 @@ impl<'a> PgnReader<'a> {
     /// Reads a text from its beginning.
     #[must_use]
     pub fn new(text: &'a str) -> Self {
-        Self { text: text.strip_prefix('\u{feff}').unwrap_or(text), at: 0, n_games: 0, counted: (0, 1) }
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        Self { text, at: 0, rules: None, n_games: 0, counted: (0, 1) }
+    }
+
+    /// Reads chess as the kind of chess given, and games without a tag `Variant` as the game given; `None` follows the tags.
+    #[must_use]
+    pub fn with_rules(self, rules: Option<Rules>) -> Self {
+        Self { rules, ..self }
     }
 
     fn rest(&self) -> &'a str {
@@ -91,7 +100,7 @@ impl<'a> PgnReader<'a> {
         let value = |name: &str| {
             tags.iter().find(|(known, _): &&(String, String)| known == name).map(|(_, value)| value.as_str())
         };
-        let start = start_of(value("Variant").unwrap_or_default(), value("FEN"), None)?;
+        let start = start_of(value("Variant").unwrap_or_default(), value("FEN"), self.rules)?;
         let mut game = PgnGame {
             tags,
             start: start.clone(),
@@ -255,7 +264,7 @@ fn read_move(word: &str, position: &mut Position, moves: &mut Vec<PgnMove>) -> R
 }
 
 /// Whether a line begins as a tag does: `[Name "`. Comments may hold lines that begin with `[%`.
-fn looks_like_tag(line: &str) -> bool {
+pub(super) fn looks_like_tag(line: &str) -> bool {
     let name = line.strip_prefix('[').and_then(|rest| rest.split_once('"')).map(|(name, _)| name.trim());
     name.is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
 }

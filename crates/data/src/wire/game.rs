@@ -2,9 +2,11 @@
 
 use super::Row;
 use crate::table::{Buffers, CellError, Cursors};
+use serde::{Deserialize, Serialize};
 
-/// A game from its start to its end.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+/// A game from its start to its end: an imported one, a league's, or one of self-play.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct GameRow {
     /// The game's name with its parameters.
     pub game: String,
@@ -28,6 +30,10 @@ pub struct GameRow {
     pub date: Option<String>,
     /// The file or the program it came from.
     pub source: Option<String>,
+    /// Why it ended: a word of [`EndKind`](super::EndKind), else the words of the source.
+    pub termination: Option<String>,
+    /// The win probability that the mover's player gave at each move; empty if no player gave one.
+    pub values: Vec<Option<f32>>,
 }
 
 impl Row for GameRow {
@@ -48,6 +54,12 @@ impl Row for GameRow {
         optional int32 second_rating;
         optional binary date (STRING);
         optional binary source (STRING);
+        optional binary termination (STRING);
+        required group values (LIST) {
+            repeated group list {
+                optional float element;
+            }
+        }
     }";
     const ROWS_PER_GROUP: usize = 8_192;
     const LEAVES: &'static [(&'static str, &'static str)] = &[
@@ -62,6 +74,8 @@ impl Row for GameRow {
         ("second_rating", "second_rating"),
         ("date", "date"),
         ("source", "source"),
+        ("termination", "termination"),
+        ("values", "element"),
     ];
 
     fn write(&self, columns: &mut Buffers) {
@@ -76,6 +90,8 @@ impl Row for GameRow {
         columns.optional_integer(8, self.second_rating);
         columns.optional_text(9, self.date.as_deref());
         columns.optional_text(10, self.source.as_deref());
+        columns.optional_text(11, self.termination.as_deref());
+        columns.list_of_floats(12, self.values.iter().copied());
     }
 
     fn read(columns: &mut Cursors) -> Result<Self, CellError> {
@@ -91,6 +107,8 @@ impl Row for GameRow {
             second_rating: columns.optional_integer(8)?,
             date: columns.optional_text(9)?,
             source: columns.optional_text(10)?,
+            termination: columns.optional_text(11)?,
+            values: columns.list(12, |cell| cell.float())?,
         })
     }
 }

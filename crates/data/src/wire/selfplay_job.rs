@@ -69,7 +69,7 @@ pub(crate) enum PlayedWire {
     #[serde(rename = "game")]
     Game {
         /// The game.
-        row: GameWire,
+        row: GameRow,
         /// Keys of its positions.
         keys: Vec<u64>,
         /// Their annotations.
@@ -85,25 +85,11 @@ pub(crate) enum PlayedWire {
     },
 }
 
-/// A row of the table of games.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct GameWire {
-    game: String,
-    game_id: String,
-    start: String,
-    moves: Vec<String>,
-    result: Option<String>,
-    first: Option<String>,
-    second: Option<String>,
-    source: Option<String>,
-}
-
 impl From<&Played> for PlayedWire {
     fn from(played: &Played) -> Self {
         match played {
             Ok((row, annotated)) => Self::Game {
-                row: row.into(),
+                row: row.clone(),
                 keys: annotated.iter().map(|(key, _)| *key).collect(),
                 annotations: annotated.iter().map(|(_, row)| JudgedWire::from(row)).collect(),
             },
@@ -126,23 +112,8 @@ impl PlayedWire {
                     let row = row.judged(last)?.map_err(|_| "a position of a game without values")?;
                     annotated.push((key, row));
                 }
-                Ok(Ok((row.into(), annotated)))
+                Ok(Ok((row, annotated)))
             }
         }
-    }
-}
-
-impl From<&GameRow> for GameWire {
-    fn from(row: &GameRow) -> Self {
-        // Ratings and dates are those of people's games; self-play has none.
-        let GameRow { game, game_id, start, moves, result, first, second, source, .. } = row.clone();
-        Self { game, game_id, start, moves, result, first, second, source }
-    }
-}
-
-impl From<GameWire> for GameRow {
-    fn from(row: GameWire) -> Self {
-        let GameWire { game, game_id, start, moves, result, first, second, source } = row;
-        Self { game, game_id, start, moves, result, first, second, source, ..Self::default() }
     }
 }

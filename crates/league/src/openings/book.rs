@@ -1,9 +1,9 @@
 //! Books of openings.
 
 use super::Opening;
-use mavis_game::{CastlingMode, Chess, FromRules, Game, MoveError, Position, PositionError, Rules};
-use pgn_reader::{RawTag, Reader, SanPlus, Visitor, shakmaty::san::San};
-use std::{any::Any, io, ops::ControlFlow, path::Path};
+use mavis_data::pgn::PgnReader;
+use mavis_game::{FromRules, Game, MoveError, PositionError, Rules};
+use std::{any::Any, io, path::Path};
 
 /// Openings that belong to one game; never empty.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -14,9 +14,9 @@ pub struct Book {
 /// How a book is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BookFormat {
-    /// One position text a line (FEN in chess), `#` begins a comment.
+    /// One position text per line (FEN in chess), `#` begins a comment.
     Positions,
-    /// One EPD a line: four fields of FEN, then operations, of which `hmvc` and `fmvn` count.
+    /// One EPD per line: four fields of FEN, then operations, of which `hmvc` and `fmvn` count.
     Epd,
     /// Games; the moves are the opening.
     Pgn,
@@ -39,6 +39,9 @@ pub enum BookError {
     /// Text that is no legal move.
     #[error(transparent)]
     Move(#[from] MoveError),
+    /// A stored game that the rules do not allow.
+    #[error("{0}")]
+    Replay(String),
     /// A fault with its place in the book.
     #[error("line or game {number} of the book: {reason}")]
     Line {
@@ -50,9 +53,9 @@ pub enum BookError {
     /// No opening at all.
     #[error("the book holds no opening")]
     Empty,
-    /// PGN for a game other than chess.
-    #[error("a book of PGN games is for chess, not {0}")]
-    NotChess(String),
+    /// PGN for a game outside the six.
+    #[error("a book of PGN games is for the six games that PGN names, not for {0}")]
+    NoPgn(String),
 }
 
 impl Book {
@@ -94,7 +97,7 @@ impl Book {
         let lines = match format {
             BookFormat::Pgn => match (&rules as &dyn Any).downcast_ref::<Rules>() {
                 Some(rules) => pgn_openings(*rules, text, plies.unwrap_or(usize::MAX))?,
-                None => return Err(BookError::NotChess(rules.to_string())),
+                None => return Err(BookError::NoPgn(rules.to_string())),
             },
             BookFormat::Epd | BookFormat::Positions => text
                 .lines()
@@ -152,73 +155,23 @@ fn epd_to_fen(line: &str) -> String {
 }
 
 fn pgn_openings(rules: Rules, text: &str, plies: usize) -> Result<Vec<Opening>, BookError> {
-    let mode = match rules {
-        Rules::Chess => CastlingMode::Standard,
-        Rules::Chess960 => CastlingMode::Chess960,
-        other => return Err(BookError::NotChess(other.to_string())),
-    };
     let mut openings = Vec::new();
-    for (idx, game) in Reader::new(io::Cursor::new(text)).read_games(&mut Moves).enumerate() {
+    for (idx, game) in PgnReader::new(text).with_rules(Some(rules)).enumerate() {
         let fault = |reason: String| BookError::Line { number: idx + 1, reason };
-        let (fen, sans) = game.map_err(|error| fault(error.to_string()))?;
-        let start = fen.as_deref().map(|fen| Chess::parse(mode, fen)).transpose()?;
-        let mut position = start.clone().map_or_else(|| Position::start(rules), Position::Chess);
+        let game = game.map_err(|error| fault(error.reason))?;
+        if game.start.rules() != rules {
+            return Err(fault(format!("a game of {}, expected {rules}", game.start.rules())));
+        }
+        let start = game.tag("FEN").map(|_| game.start.to_string());
+        let mut position = game.start.clone();
         let mut moves = Vec::new();
-        for san in sans.into_iter().take(plies) {
-            let mv = chess(&position)
-                .and_then(|chess| san.to_move(chess.position()).ok())
-                .map(Chess::move_code)
-                .ok_or_else(|| fault(format!("illegal move {san}")))?;
-            moves.push(position.move_text(mv));
-            position.play_unchecked(mv);
+        for made in game.moves.iter().take(plies) {
+            moves.push(position.move_text(made.mv));
+            position.play_unchecked(made.mv);
         }
         if position.outcome().is_none() {
-            openings.push(Opening { start: start.map(|start| start.to_string()), moves });
+            openings.push(Opening { start, moves });
         }
     }
     Ok(openings)
-}
-
-fn chess(position: &Position) -> Option<&Chess> {
-    match position {
-        Position::Chess(chess) => Some(chess),
-        _ => None,
-    }
-}
-
-/// Collects the start and the main line of each game.
-struct Moves;
-
-impl Visitor for Moves {
-    type Tags = Option<String>;
-    type Movetext = (Option<String>, Vec<San>);
-    type Output = (Option<String>, Vec<San>);
-
-    fn begin_tags(&mut self) -> ControlFlow<Self::Output, Self::Tags> {
-        ControlFlow::Continue(None)
-    }
-
-    fn tag(&mut self, tags: &mut Self::Tags, name: &[u8], value: RawTag<'_>) -> ControlFlow<Self::Output> {
-        if name == b"FEN" {
-            *tags = Some(String::from_utf8_lossy(&value.decode()).into_owned());
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn begin_movetext(&mut self, tags: Self::Tags) -> ControlFlow<Self::Output, Self::Movetext> {
-        ControlFlow::Continue((tags, Vec::new()))
-    }
-
-    fn begin_variation(&mut self, _: &mut Self::Movetext) -> ControlFlow<Self::Output, pgn_reader::Skip> {
-        ControlFlow::Continue(pgn_reader::Skip(true))
-    }
-
-    fn san(&mut self, movetext: &mut Self::Movetext, san: SanPlus) -> ControlFlow<Self::Output> {
-        movetext.1.push(san.san);
-        ControlFlow::Continue(())
-    }
-
-    fn end_game(&mut self, movetext: Self::Movetext) -> Self::Output {
-        movetext
-    }
 }

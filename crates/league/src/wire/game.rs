@@ -2,9 +2,11 @@
 
 use crate::openings::{BookError, Opening};
 use crate::pairing::GamePlan;
-use mavis_game::{FromRules, Move, Outcome, Side};
+use mavis_data::import::GameRecord;
+use mavis_data::wire::EndKind;
+use mavis_game::{FromRules, Game as _, Move, Outcome, Position, Rules, Side};
 use mavis_play::{MoveRecord, Termination, Verdict};
-use mavis_stable::time::unix_seconds;
+use mavis_stable::time::{Date, unix_seconds};
 use serde::{Deserialize, Serialize};
 
 /// A finished game on disk.
@@ -111,69 +113,10 @@ impl From<StoredResult> for Outcome {
 /// Why a game ended.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct StoredEnd {
-    /// The sort of end.
+    /// The kind of end.
     pub by: EndKind,
     /// In words.
     pub reason: String,
-}
-
-/// The sort of end.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EndKind {
-    /// The rules of the game.
-    Rules,
-    /// A draw that could be claimed.
-    Claim,
-    /// A time limit was overstepped.
-    Time,
-    /// An illegal move.
-    Illegal,
-    /// A player failed: a crash, a lost server.
-    Failure,
-    /// A player gave up.
-    Resignation,
-    /// The maximum length.
-    Length,
-    /// Adjudicated.
-    Adjudication,
-}
-
-impl EndKind {
-    /// Whether the game ended by a fault of a player rather than by play.
-    #[must_use]
-    pub fn is_fault(self) -> bool {
-        matches!(self, Self::Time | Self::Illegal | Self::Failure)
-    }
-}
-
-impl EndKind {
-    /// The word of the PGN standard (8.2.6, tag `Termination`) for this end.
-    #[must_use]
-    pub fn pgn_termination(self) -> &'static str {
-        match self {
-            Self::Rules | Self::Claim | Self::Resignation => "normal",
-            Self::Time => "time forfeit",
-            Self::Illegal => "rules infraction",
-            Self::Failure => "abandoned",
-            Self::Length | Self::Adjudication => "adjudication",
-        }
-    }
-}
-
-impl std::fmt::Display for EndKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Rules => "rules",
-            Self::Claim => "claimed draw",
-            Self::Time => "time",
-            Self::Illegal => "illegal move",
-            Self::Failure => "failure",
-            Self::Resignation => "resignation",
-            Self::Length => "maximum length",
-            Self::Adjudication => "adjudication",
-        })
-    }
 }
 
 impl From<&Termination> for StoredEnd {
@@ -263,5 +206,28 @@ impl StoredGame {
             position.play_unchecked(mv);
         }
         Ok(list)
+    }
+
+    /// The game as tables hold it: every move with the opening's, and what the players thought it was worth.
+    ///
+    /// # Errors
+    /// When the stored text does not replay under the rules.
+    pub fn record(&self, league: &str, rules: Rules) -> Result<GameRecord, BookError> {
+        let mut position: Position = self.opening().start_position(rules)?;
+        let mut record = GameRecord::new(format!("{league}#{}", self.game + 1), &position);
+        for (before, mv) in self.positions::<Position>(rules)? {
+            position.play_unchecked(mv);
+            record.push(before.move_text(mv), &position);
+        }
+        record.row.result = Some(Outcome::from(self.result).as_str().to_owned());
+        (record.row.first, record.row.second) = (Some(self.first.clone()), Some(self.second.clone()));
+        record.row.date = Some(Date::of_unix_seconds(self.finished).pgn());
+        record.row.source = Some(league.to_owned());
+        record.row.termination = Some(self.end.by.as_str().to_owned());
+        if self.moves.iter().any(|made| made.value.is_some()) {
+            let opening = self.opening.iter().map(|_| None);
+            record.row.values = opening.chain(self.moves.iter().map(|made| made.value)).collect();
+        }
+        Ok(record)
     }
 }

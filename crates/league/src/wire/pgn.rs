@@ -3,9 +3,8 @@
 use super::{LeagueConfig, StoredGame, StoredMove};
 use crate::adjudication::centipawns;
 use crate::openings::BookError;
-use mavis_data::pgn::{Note, PgnGame, PgnMove};
+use mavis_data::pgn::{Note, PgnGame};
 use mavis_game::{Game, Move, Position, Rules, Side};
-use mavis_stable::time::Date;
 
 /// One game as PGN. Chess moves are SAN; other games use their own move text, with the position text in `FEN`.
 ///
@@ -15,51 +14,20 @@ use mavis_stable::time::Date;
 /// # Errors
 /// When the stored moves do not replay under the rules.
 pub fn pgn(config: &LeagueConfig, rules: Rules, game: &StoredGame) -> Result<String, BookError> {
-    let start = game.opening().start_position(rules)?;
     let replay: Vec<(Position, Move)> = game.positions(rules)?;
     let n_opening = game.opening.len();
-    let mut moves: Vec<PgnMove> = (replay.iter().enumerate())
-        .map(|(idx, (_, mv))| {
-            let notes = comment(&replay, idx, n_opening, game).map(Note::Comment).into_iter().collect();
-            PgnMove { mv: *mv, notes }
-        })
-        .collect();
-    let end = Note::Comment(game.end.reason.clone());
-    let mut preface = Vec::new();
-    moves.last_mut().map_or(&mut preface, |last| &mut last.notes).push(end);
-    let tags = tags(config, rules, game, &start);
-    Ok(PgnGame { tags, start, preface, moves, result: result(game).to_owned() }.to_string())
-}
-
-fn tags(config: &LeagueConfig, rules: Rules, game: &StoredGame, start: &Position) -> Vec<(String, String)> {
-    let mut tags = Vec::new();
-    let mut tag = |name: &str, value: &str| tags.push((name.to_owned(), value.to_owned()));
-    tag("Event", &config.name);
-    tag("Site", "?");
-    tag("Date", &Date::of_unix_seconds(game.finished).pgn());
-    tag("Round", &format!("{}.{}", game.pair + 1, game.game % 2 + 1));
-    tag("White", &game.first);
-    tag("Black", &game.second);
-    tag("Result", result(game));
-    match rules {
-        Rules::Chess => {}
-        Rules::Chess960 => tag("Variant", "Chess960"),
-        other => tag("Variant", &other.to_string()),
-    }
-    if game.start.is_some() {
-        tag("SetUp", "1");
-        tag("FEN", &start.to_string());
-    }
+    let record = game.record(&config.name, rules)?;
+    let mut written = PgnGame::of_row(&record.row).map_err(BookError::Replay)?;
+    written.set_tag("Round", format!("{}.{}", game.pair + 1, game.game % 2 + 1));
     if let Some(clock) = &config.clock {
-        tag("TimeControl", clock);
+        written.set_tag("TimeControl", clock);
     }
-    tag("PlyCount", &(game.opening.len() + game.moves.len()).to_string());
-    tag("Termination", game.end.by.pgn_termination());
-    tags
-}
-
-fn result(game: &StoredGame) -> &'static str {
-    mavis_game::Outcome::from(game.result).as_str()
+    for (idx, made) in written.moves.iter_mut().enumerate() {
+        made.notes.extend(comment(&replay, idx, n_opening, game).map(Note::Comment));
+    }
+    let end = Note::Comment(game.end.reason.clone());
+    written.moves.last_mut().map_or(&mut written.preface, |last| &mut last.notes).push(end);
+    Ok(written.to_string())
 }
 
 fn comment(replay: &[(Position, Move)], idx: usize, n_opening: usize, game: &StoredGame) -> Option<String> {

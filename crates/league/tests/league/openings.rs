@@ -70,6 +70,18 @@ fn books_of_every_kind_give_openings() {
     for game in ["chess", "chess960", "connect4", "hex:size=5", "othello", "togyz"] {
         assert_ne!(position("{random_plies=5}", game, 1), position("{random_plies=5}", game, 2), "{game}");
     }
+    // A book without a tag `Variant` holds games of the league; these moves are chess.
     assert!(with("{book='book.pgn'}", "othello").is_err());
+    std::fs::write(folder.path().join("four.pgn"), "1. 4 4 2. 4 *\n\n[Variant \"connect4\"]\n\n1. 1 *\n")
+        .unwrap();
+    assert_eq!(
+        position("{book='four.pgn',in_order=true}", "connect4", 1),
+        format!("{}x...... o", "......./".repeat(5))
+    );
+    assert_eq!(
+        position("{book='four.pgn',in_order=true,plies=2}", "connect4", 0),
+        format!("{}...o.../...x... x", "......./".repeat(4))
+    );
+    assert!(with("{book='four.pgn'}", "togyz").is_err());
     assert!(with("{book='nowhere.epd'}", "chess").is_err());
 }

@@ -1,8 +1,12 @@
 //! Games as other programs read them.
 
 use super::{config, games, options, run_in};
+use mavis_data::import::Importer;
+use mavis_data::wire::{GameRow, PositionRow, termination_of_pgn, termination_to_pgn};
+use mavis_data::{TableReader, TableWriter};
 use mavis_game::{Game, Position, Rules};
-use mavis_league::wire::pgn;
+use mavis_league::wire::{import_league, pgn};
+use std::collections::BTreeSet;
 
 #[test]
 fn pgn_reads_back_with_evaluations() {
@@ -72,48 +76,81 @@ fn pgn_reads_back_with_evaluations() {
     }
 }
 
-#[test]
-fn games_of_all_six_games_become_tables() {
-    use mavis_data::{
-        TableReader, TableWriter,
-        import::{ImportCounts, Importer},
-        wire::{GameRow, PositionRow},
+/// Every game of a source as rows of the two tables.
+fn imported(read: impl FnOnce(&mut Importer)) -> (Vec<GameRow>, Vec<PositionRow>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [positions, games] = ["p.parquet", "g.parquet"].map(|name| folder.path().join(name));
+    let mut importer = Importer {
+        positions: Some(TableWriter::create(&positions).expect("a table")),
+        games: Some(TableWriter::create(&games).expect("a table")),
+        ..Importer::default()
     };
+    read(&mut importer);
+    let counts = importer.finish().expect("finishes");
+    assert_eq!(counts.n_refused, 0, "{:?}", counts.refused);
+    let games = TableReader::open(&[&games]).expect("opens").collect::<Result<_, _>>().expect("reads");
+    let positions =
+        TableReader::open(&[&positions]).expect("opens").collect::<Result<_, _>>().expect("reads");
+    (games, positions)
+}
+
+/// Leagues of real players, with ends by the rules, by length and by a fault, come into tables from their folders and from
+/// their PGN, and every game replays from its row to its result.
+#[test]
+fn leagues_of_all_six_games_become_tables() {
     for game in ["chess", "chess960", "connect4", "hex:size=4", "hex:size=5,swap", "othello", "togyz"] {
         let folder = tempfile::tempdir().expect("a folder");
         let text = format!(
-            "name = 'tables'\ngame = '{game}'\nopenings.random_plies = 3\nschedule.pairs = 2\n\
-             adjudication.max_plies = 40\nplayers = [{{ player = 'evaluates:35', name = 'a' }}, {{ player = 'random' }}]"
+            "name = 'tables'\ngame = '{game}'\nseed = 3\nopenings.random_plies = 3\nschedule.pairs = 2\n\
+             adjudication.max_plies = 40\nplayers = [{{ player = 'lookahead:1', name = 'a' }}, {{ player = 'random' }},\
+             {{ player = 'crash:from=6' }}, {{ player = 'evaluates:35' }}]"
         );
         run_in(folder.path(), &config(&text), &options()).expect("runs");
         let rules: Rules = game.parse().expect("a game");
         let stored = games(folder.path());
+        let (rows, positions) =
+            imported(|importer| import_league(importer, folder.path()).expect("a league"));
+        assert_eq!((rows.len(), stored.len()), (24, 24));
+        assert_eq!(positions.len(), rows.iter().map(|row| row.moves.len() + 1).sum::<usize>());
+        let mut ends = BTreeSet::new();
+        for (row, game) in rows.iter().zip(&stored) {
+            assert_eq!(row.game_id, format!("tables#{}", game.game + 1));
+            assert_eq!((row.first.as_ref(), row.second.as_ref()), (Some(&game.first), Some(&game.second)));
+            assert_eq!(row.moves.len(), 3 + game.moves.len());
+            let mut position = Position::parse(rules, &row.start).expect("a position");
+            for text in &row.moves {
+                position.play_text(text).expect("legal");
+            }
+            match position.outcome() {
+                Some(outcome) => {
+                    assert_eq!(row.result.as_deref(), Some(outcome.as_str()));
+                    assert_eq!(row.termination.as_deref(), Some("rules"));
+                }
+                None => assert_ne!(row.termination.as_deref(), Some("rules")),
+            }
+            let crashed = row.termination.as_deref() == Some("failure");
+            if crashed {
+                let lost = [&game.first, &game.second][usize::from(row.result.as_deref() == Some("1-0"))];
+                assert_eq!(lost, "crash:from=6");
+            }
+            let knows = game.moves.iter().any(|made| made.value.is_some());
+            assert_eq!(row.values.len(), if knows { row.moves.len() } else { 0 });
+            ends.insert(row.termination.clone());
+        }
+        assert!(ends.contains(&Some("failure".to_owned())) && ends.len() > 1, "{game}: {ends:?}");
         let written: String =
             stored.iter().map(|game| pgn(&config(&text), rules, game).expect("replays")).collect();
         let path = folder.path().join("games.pgn");
         std::fs::write(&path, written).expect("writes");
-        let [positions, table] =
-            ["positions", "table"].map(|name| folder.path().join(name).with_extension("parquet"));
-        let mut importer = Importer {
-            positions: Some(TableWriter::<PositionRow>::create(&positions).expect("a table")),
-            games: Some(TableWriter::<GameRow>::create(&table).expect("a table")),
-            annotations: None,
-            rules: None,
-            min_rating: None,
-            oracle: None,
-            counts: ImportCounts::default(),
-            progress: None,
-        };
-        importer.import(&path, None).expect("imports");
-        let counts = importer.finish().expect("finishes");
-        assert_eq!((counts.n_games, counts.n_refused), (4, 0), "{game}: {:?}", counts.refused);
-        let rows: Vec<GameRow> =
-            TableReader::open(&[&table]).expect("opens").collect::<Result<_, _>>().expect("reads");
-        for (row, game) in rows.iter().zip(&stored) {
-            assert_eq!((row.first.as_ref(), row.second.as_ref()), (Some(&game.first), Some(&game.second)));
-            let replay = game.positions::<Position>(rules).expect("replays");
-            let moves: Vec<String> = replay.iter().map(|(position, mv)| position.move_text(*mv)).collect();
-            assert_eq!((&row.moves, row.game.as_str()), (&moves, rules.to_string().as_str()));
+        let (mut from_pgn, same) = imported(|importer| importer.import(&path, None).expect("imports"));
+        assert_eq!(same, positions);
+        for (read, row) in from_pgn.iter_mut().zip(&rows) {
+            // PGN has fewer words for ends, and evaluations are comments there.
+            let word = termination_to_pgn(row.termination.as_deref().expect("known"));
+            assert_eq!(read.termination, Some(termination_of_pgn(&word)));
+            (read.termination, read.values) = (row.termination.clone(), row.values.clone());
+            assert_eq!(read.source.replace("tables".to_owned()).as_deref(), Some("games.pgn"));
         }
+        assert_eq!(from_pgn, rows);
     }
 }

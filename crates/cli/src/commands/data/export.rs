@@ -5,7 +5,7 @@ use crate::commands::{answer, wrote};
 use crate::input::BadInput;
 use clap::{Args, ValueEnum};
 use mavis_data::bag::BagKind;
-use mavis_data::export::{ExportError, export_bag, export_jsonl, export_tsv};
+use mavis_data::export::{ExportError, export_bag, export_jsonl, export_pgn, export_tsv};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// Example: mavis data export annotated --format tsv --out values.tsv
 #[derive(Args)]
 pub(crate) struct Export {
-    /// A table of any kind; of annotations for bags
+    /// A table of any kind; of annotations for bags, of games for PGN
     #[arg(required = true)]
     tables: Vec<PathBuf>,
     /// What to write
@@ -34,6 +34,7 @@ enum ExportFormat {
     Tsv,
     Bag,
     Jsonl,
+    Pgn,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -68,6 +69,7 @@ impl Export {
     fn text(&self, format: ExportFormat, out: impl Write) -> Result<u64, ExportError> {
         match format {
             ExportFormat::Tsv => export_tsv(&self.tables, out),
+            ExportFormat::Pgn => export_pgn(&self.tables, out),
             _ => export_jsonl(&self.tables, out),
         }
     }
@@ -86,7 +88,7 @@ impl From<ExportKind> for BagKind {
 fn failure(error: ExportError) -> anyhow::Error {
     match error {
         ExportError::Table(error) => table_failure(error),
-        ExportError::NotForBag(_) => BadInput::new(chain(&error)).into(),
+        ExportError::NotForBag(_) | ExportError::NotForPgn(_) => BadInput::new(chain(&error)).into(),
         error => error.into(),
     }
 }

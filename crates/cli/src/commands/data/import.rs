@@ -9,17 +9,19 @@ use mavis_data::TableWriter;
 use mavis_data::import::{Format, ImportCounts, ImportError, Importer};
 use mavis_data::wire::OracleName;
 use mavis_game::Rules;
+use mavis_league::wire::import_league;
 use serde_json::json;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Reads games, positions or annotations into tables.
 ///
-/// Sources may be compressed (.zst, .gz, .bz2): PGN of chess and Chess960, FEN and EPD lists, WTHOR and PlayOK games, lines of Hex and
-/// Connect Four moves, FEN/value pairs, ChessBench bags. Example: mavis data import games.pgn.zst --out positions.parquet
+/// Sources may be compressed (.zst, .gz, .bz2): PGN of all six games, FEN and EPD lists, WTHOR and PlayOK games, lines of Hex and
+/// Connect Four moves, FEN/value pairs, ChessBench bags. A folder is a league of mavis league run, whose games are read.
+/// Example: mavis data import games.pgn.zst --out positions.parquet
 #[derive(Args)]
 pub(crate) struct Import {
-    /// Files to read; - is the standard input
+    /// Files and folders of leagues to read; - is the standard input
     #[arg(required = true)]
     sources: Vec<PathBuf>,
     /// The table to write: positions, or annotations if the sources hold those
@@ -90,7 +92,11 @@ impl Import {
             }
         }));
         for source in &self.sources {
-            importer.import(source, self.format).map_err(import_failure)?;
+            match source.is_dir() {
+                true => import_league(&mut importer, source),
+                false => importer.import(source, self.format),
+            }
+            .map_err(import_failure)?;
         }
         let counts = importer.finish().map_err(table_failure)?;
         bar.finish_and_clear();
@@ -101,6 +107,7 @@ impl Import {
     /// Sources of one call are all annotated or all not, since they share a table.
     fn is_annotated(&self) -> anyhow::Result<bool> {
         let kinds = self.sources.iter().map(|source| match self.format {
+            _ if source.is_dir() => false,
             Some(format) => format.is_annotated(),
             None => Format::guess(source, b"").is_annotated(),
         });
