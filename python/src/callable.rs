@@ -165,10 +165,10 @@ fn by_rules<G: PythonGame>(request: &Request<G>) -> Known<G> {
         let reason = "the move cannot be played in the parent state";
         return Known::Reply(Err(EvalError::hallucination(Mistake::IllegalMove, reason)));
     };
-    match state.outcome() {
+    match request.end(&state) {
         Some(outcome) => Known::Reply(Ok(Evaluation { state, content: EndOrMoves::Ended(outcome) })),
         None => {
-            let moves = state.legal_moves().to_vec();
+            let moves = request.legal(&state).to_vec();
             Known::Asked(state, moves)
         }
     }

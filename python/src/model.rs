@@ -235,7 +235,7 @@ impl Model {
     fn _evaluate<'py>(&self, py: Python<'py>, positions: Vec<PyRef<'py, Position>>) -> PyResult<Arrays<'py>> {
         let states: Vec<Arc<AnyPosition>> = positions.iter().map(|position| position.get().clone()).collect();
         drop(positions);
-        let requests = states.iter().cloned().map(Request::State).collect();
+        let requests = states.iter().cloned().map(Request::state).collect();
         let evaluator = py.detach(|| self.shared.evaluator(WorldModel::Rules)).map_err(failure)?;
         let replies = interrupt::block_on(py, || {}, evaluator.evaluate(requests))?;
         let mut lists = Vec::with_capacity(replies.len());

@@ -23,10 +23,10 @@ fn by_rules<G: Game>(request: &Request<G>, value: impl Fn(&G, Move) -> Value) ->
             "the move cannot be played in the parent state",
         ));
     };
-    let content = match state.outcome() {
+    let content = match request.end(&state) {
         Some(outcome) => EndOrMoves::Ended(outcome),
         None => {
-            let moves = state.legal_moves();
+            let moves = request.legal(&state);
             EndOrMoves::Moves(moves.iter().map(|&mv| MoveValue { mv, value: value(&state, mv) }).collect())
         }
     };

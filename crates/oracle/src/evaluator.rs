@@ -4,7 +4,7 @@ use crate::{Oracle, OracleError};
 use mavis_eval::{
     BestAction, EndOrMoves, EvalError, Evaluation, Evaluator, MoveValue, Replies, Reply, Request, Value,
 };
-use mavis_game::{Game as _, Position};
+use mavis_game::Position;
 use mavis_value::Mistake;
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -79,7 +79,7 @@ fn answer(oracle: &mut impl Oracle, request: &Request) -> Reply {
         let reason = "the move cannot be played in the parent state";
         return Err(EvalError::hallucination(Mistake::IllegalMove, reason));
     };
-    let content = match state.outcome() {
+    let content = match request.end(&state) {
         Some(outcome) => EndOrMoves::Ended(outcome),
         None => {
             let failed = |error: OracleError| EvalError::Failed(error.to_string());

@@ -161,21 +161,22 @@ async fn evaluate_level<G: Game>(
     evaluator: &dyn Evaluator<G>,
     settings: &MinimaxSettings,
 ) -> Result<(), MinimaxError> {
-    let running = level.iter().filter(|position| position.outcome().is_none());
-    let requests: Vec<Request<G>> = running.map(|position| Request::State(position.clone())).collect();
-    let replies = if requests.is_empty() { Vec::new() } else { evaluator.evaluate(requests).await };
-    let mut replies = replies.into_iter();
-    for position in level {
-        let (content, value) = match position.outcome() {
+    let ends: Vec<Option<Outcome>> = level.iter().map(|position| position.outcome()).collect();
+    let running = level.iter().zip(&ends).filter(|(_, end)| end.is_none());
+    let requests: Vec<Request<G>> = running.map(|(position, _)| Request::running(position.clone())).collect();
+    let replies = if requests.is_empty() { Vec::new() } else { evaluator.evaluate(requests.clone()).await };
+    let mut replies = requests.into_iter().zip(replies);
+    for (position, end) in level.into_iter().zip(ends) {
+        let (content, value) = match end {
             Some(outcome) => {
                 let value =
                     outcome.winner().map_or(0.5, |winner| f32::from(winner == position.side_to_move()));
                 (Content::Over(outcome), value)
             }
             None => {
-                let missing = || Err(EvalError::Failed("no reply to a request".to_owned()));
-                let evaluation = replies.next().unwrap_or_else(missing)?;
-                (Content::Moves(listed(&*position, &evaluation, settings.scoring)?), 0.0)
+                let missing = || EvalError::Failed("no reply to a request".to_owned());
+                let (request, reply) = replies.next().ok_or_else(missing)?;
+                (Content::Moves(listed(&request, &reply?, settings.scoring)?), 0.0)
             }
         };
         tree.nodes.push(MinimaxNode { position, content, children: Vec::new(), selected: None, value });
@@ -185,14 +186,16 @@ async fn evaluate_level<G: Game>(
 
 /// The legal moves of an answer with one number each.
 fn listed<G: Game>(
-    position: &G,
+    request: &Request<G>,
     evaluation: &Evaluation<G>,
     scoring: Scoring,
 ) -> Result<Vec<(Move, f32)>, EvalError> {
+    let Request::State { position, legal: Some(legal) } = request else {
+        return Err(EvalError::Failed("minimax asks for states with their moves only".to_owned()));
+    };
     let EndOrMoves::Moves(moves) = &evaluation.content else {
         return Err(EvalError::hallucination(Mistake::WrongEnd, format!("{position} is not over")));
     };
-    let legal = position.legal_moves();
     let value = |entry: &mavis_eval::MoveValue| (entry.mv, entry.value.win_probability(scoring));
     let moves: Vec<_> = moves.iter().filter(|entry| legal.contains(&entry.mv)).map(value).collect();
     if moves.is_empty() {

@@ -103,8 +103,8 @@ impl<G: Game> Store<G> {
     /// A remembered answer, with the asked state (and its history) in place of the remembered one.
     fn answer(&self, key: &str, request: &Request<G>) -> Option<Evaluation<G>> {
         let mut evaluation = Evaluation::clone(&*self.find(key)?);
-        if let Request::State(state) = request {
-            evaluation.state = state.clone();
+        if let Request::State { position, .. } = request {
+            evaluation.state = position.clone();
         }
         still_running(request, &evaluation.state).then_some(evaluation)
     }
@@ -113,7 +113,7 @@ impl<G: Game> Store<G> {
 /// Everything a request says: the game, the state as text with its counters, and the move.
 fn cache_key<G: Game>(request: &Request<G>) -> String {
     match request {
-        Request::State(state) => format!("{} {state}", state.rules()),
+        Request::State { position, .. } => format!("{} {position}", position.rules()),
         Request::Child { parent, mv } => format!("{} {parent} +{}", parent.rules(), mv.0),
     }
 }
@@ -166,7 +166,7 @@ impl<G: Game, E: Evaluator<G>> Evaluator<G> for Cache<E, G> {
 
 /// Whether the rules have not ended the game by history, which a key does not see.
 fn still_running<G: Game>(request: &Request<G>, state: &G) -> bool {
-    matches!(request, Request::Child { .. }) || state.outcome().is_none()
+    matches!(request, Request::Child { .. }) || request.end(state).is_none()
 }
 
 #[cfg(test)]
@@ -191,7 +191,7 @@ mod tests {
             assert!(cache.counts().size <= 8);
         }
         assert_ne!(
-            cache.evaluate_one(Request::State(start.clone())).await,
+            cache.evaluate_one(Request::state(start.clone())).await,
             cache.evaluate_one(requests[0].clone()).await
         );
     }

@@ -51,7 +51,7 @@ pub(super) enum Prepared {
 /// Turns what comes back into a reply.
 pub(super) struct Reader {
     /// The state and its moves, where they are known beforehand.
-    known: Option<(Arc<Position>, Vec<Move>)>,
+    known: Option<(Arc<Position>, Arc<[Move]>)>,
 }
 
 impl Prepared {
@@ -65,10 +65,10 @@ impl Prepared {
                 "the move cannot be played in the parent state",
             )));
         };
-        if let Some(outcome) = state.outcome() {
+        if let Some(outcome) = request.end(&state) {
             return Self::Answered(Ok(Evaluation { state, content: EndOrMoves::Ended(outcome) }));
         }
-        let moves: Vec<Move> = state.legal_moves().into_iter().collect();
+        let moves = request.legal(&state);
         let question = Question::Values(Asked::new(&state, &moves));
         Self::Asked { question, reader: Reader { known: Some((state, moves)) } }
     }
@@ -79,7 +79,7 @@ impl Reader {
         match (answer, self.known) {
             (JobOutput::Reply(reply), _) => reply,
             (JobOutput::Logits(logits), Some((state, moves))) => {
-                let content = listed(moves.into_iter().zip(logits.distributions()));
+                let content = listed(moves.iter().copied().zip(logits.distributions()));
                 Ok(Evaluation { state, content })
             }
             (JobOutput::Logits(_) | JobOutput::Best(_), _) => {
@@ -142,7 +142,7 @@ impl Answerer {
             let answer = answers.next().ok_or_else(no_answer)?;
             let state = match (answer.tracked, request) {
                 (Some(tracked), _) => Arc::new(tracked.map_err(eval_error)?),
-                (None, Request::State(state)) => state.clone(),
+                (None, Request::State { position, .. }) => position.clone(),
                 (None, Request::Child { .. }) => return Err(no_answer()),
             };
             let content = match answer.outcome {
@@ -158,7 +158,9 @@ impl Answerer {
 /// What the model is asked about a node; `None` for a move that the language has no word for.
 fn question(request: &Request) -> Option<Text> {
     match request {
-        Request::State(state) => Some(Text::at(Position::clone(state), Commands::top_all(state.rules()))),
+        Request::State { position, .. } => {
+            Some(Text::at(Position::clone(position), Commands::top_all(position.rules())))
+        }
         Request::Child { parent, mv } => {
             let rules = parent.rules();
             let commands = Commands { best: false, ..Commands::tracking(rules) };

@@ -82,7 +82,7 @@ fn the_model_chooses_among_what_it_listed() {
     let evaluator = embedded(WorldModel::Rules);
     for position in known() {
         let state = Arc::new(position);
-        let reply = runtime().block_on(evaluator.evaluate_one(Request::State(state.clone()))).unwrap();
+        let reply = runtime().block_on(evaluator.evaluate_one(Request::state(state.clone()))).unwrap();
         let EndOrMoves::Moves(listed) = reply.content else { panic!("known positions are not over") };
         let chosen = runtime().block_on(evaluator.best_action(state.clone(), listed)).unwrap();
         assert!(state.is_legal(chosen.unwrap()));

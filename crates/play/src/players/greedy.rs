@@ -103,7 +103,7 @@ impl<G: Game> GreedyPlayer<G> {
                 before.iter().for_each(|&mv| previous.play_unchecked(mv));
                 Request::child(previous, last)
             }
-            _ => Request::State(state.clone()),
+            _ => Request::state(state.clone()),
         }
     }
 

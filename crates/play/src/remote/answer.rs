@@ -46,12 +46,12 @@ impl Asker {
                     EvalError::hallucination(Mistake::IllegalMove, reason)
                 };
                 let state = request.by_rules().ok_or_else(illegal)?;
-                if let Some(outcome) = state.outcome() {
+                if let Some(outcome) = request.end(&state) {
                     return Ok(Evaluation { state, content: EndOrMoves::Ended(outcome) });
                 }
                 let answer = match self.settings.question {
-                    Asking::Moves => self.values(&state).await?,
-                    Asking::List => self.list(&state, state.n_legal_moves()).await?,
+                    Asking::Moves => self.values(&state, &request.legal(&state)).await?,
+                    Asking::List => self.list(&state, request.legal(&state).len()).await?,
                 };
                 match answer {
                     content @ EndOrMoves::Moves(_) => Ok(Evaluation { state, content }),
@@ -62,7 +62,7 @@ impl Asker {
             }
             WorldModel::Model => {
                 let state = match request {
-                    Request::State(state) => state.clone(),
+                    Request::State { position, .. } => position.clone(),
                     Request::Child { parent, mv } => Arc::new(self.track(parent, *mv).await?),
                 };
                 let content = self.list(&state, MOST_MOVES).await?;
@@ -91,11 +91,10 @@ impl Asker {
     }
 
     /// The legal moves of a state with their values, each asked for by itself; one without a value is left out.
-    async fn values(&self, state: &Position) -> Result<EndOrMoves, EvalError> {
+    async fn values(&self, state: &Position, legal: &[Move]) -> Result<EndOrMoves, EvalError> {
         let question = Question::at(state.clone(), Commands::top_all(state.rules()));
         let mut opening = question.prompt();
         opening.extend(question.opening());
-        let legal = state.legal_moves();
         let prompts = legal.iter().map(|&mv| {
             let token = moves::token_of(state.rules(), mv).unwrap_or(vocab::UNK);
             opening.iter().copied().chain([token]).collect()

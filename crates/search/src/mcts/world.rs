@@ -2,7 +2,7 @@
 
 use super::tree::NodeIdx;
 use mavis_eval::{EndOrMoves, EvalError, Evaluation, Request};
-use mavis_game::{Game, Move, Moves, Outcome, Side};
+use mavis_game::{Game, Move, Outcome, Side};
 use mavis_value::{Mistake, Scoring};
 use std::sync::Arc;
 
@@ -88,11 +88,11 @@ impl<G: Game> World for ByRules<G> {
 
 impl<G: Game> Asked for ByRules<G> {
     fn request(&self, cursor: G) -> Request<G> {
-        Request::state(cursor)
+        Request::running(cursor)
     }
 
     fn root_request(&self) -> Request<G> {
-        Request::state(self.root.clone())
+        Request::running(self.root.clone())
     }
 
     /// The legal moves with the values listed for them. One that is not listed gets the lowest value that is; listed
@@ -104,14 +104,14 @@ impl<G: Game> Asked for ByRules<G> {
         scoring: Scoring,
         moves: &mut Vec<(Move, f32)>,
     ) -> Result<Option<Outcome>, EvalError> {
-        let Request::State(position) = request else {
-            return Err(EvalError::Failed("a search by the rules asks for states only".to_owned()));
+        let Request::State { position, legal: Some(legal) } = request else {
+            return Err(EvalError::Failed(
+                "a search by the rules asks for states with their moves only".to_owned(),
+            ));
         };
         let EndOrMoves::Moves(listed) = &evaluation.content else {
             return Err(EvalError::hallucination(Mistake::WrongEnd, format!("{position} is not over")));
         };
-        let mut legal = Moves::new();
-        position.legal_moves_into(&mut legal);
         moves.clear();
         let mut lowest = f32::INFINITY;
         let mut n_found = 0;
@@ -185,7 +185,7 @@ impl<G: Game> Asked for ByModel<G> {
     }
 
     fn root_request(&self) -> Request<G> {
-        Request::State(self.root.clone())
+        Request::state(self.root.clone())
     }
 
     fn read(
