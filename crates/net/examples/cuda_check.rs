@@ -9,10 +9,11 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use mavis_net::cuda::available;
+use mavis_net::cuda::bench::{bench, chain_batch, describe, evaluations, star_batch};
 use mavis_net::cuda::check::{
-    self, Comparison, bench, chain_batch, compile, compile_conv, conv_against_cpu, conv_bench, conv_shapes,
-    decoder_against_cpu, encoder_against_cpu, evaluations, kernels, learning, long_chains, predictor_batch,
-    random_batch, star_batch, tracked_batch, update_against_cpu,
+    Comparison, compile, compile_conv, conv_against_cpu, conv_bench, conv_shapes, decoder_against_cpu,
+    encoder_against_cpu, kernels, learning, long_chains, predictor_batch, random_batch, tracked_batch,
+    update_against_cpu,
 };
 use mavis_net::{
     Algorithm, Batch, ConvLayer, ConvLoss, ConvNetConfig, LossRows, NetError, NormKind, NormPlacement,
@@ -164,7 +165,7 @@ fn checks(section: usize) -> Result<usize, NetError> {
     let shapes = shapes();
     match section {
         0 => {
-            println!("{}", check::describe(&shapes[0])?);
+            println!("{}", describe(&shapes[0])?);
             Ok(0)
         }
         1..=7 => {

@@ -11,7 +11,11 @@ use cudarc::{cublaslt, driver, nvrtc};
 use crate::error::NetError;
 
 mod backward;
+pub mod bench;
 mod blas;
+// Not part of the library: what the example `cuda_check` is made of, which needs the insides of this module.
+#[cfg(any(test, feature = "cuda-check"))]
+#[doc(hidden)]
 pub mod check;
 mod conv_net;
 mod conv_pass;

@@ -1,13 +1,21 @@
-//! Times of a step: whole, and by part.
+//! Times on a GPU, for `mavis bench`: a training step, whole and by part, and evaluations.
+
+mod batches;
+
+pub(crate) use batches::ids;
+pub use batches::{chain_batch, star_batch};
 
 use std::collections::HashMap;
 use std::time::Instant;
 
-use crate::batch::{Batch, LossRows};
+use crate::batch::{Batch, BatchToken, LossRows};
 use crate::config::TransformerConfig;
-use crate::cuda::gpu::failed;
+use crate::cuda::decoder::{CudaDecoder, CudaDecoderOptions};
+use crate::cuda::gpu::{Gpu, failed};
 use crate::cuda::op::Op;
+use crate::cuda::program::Kernels;
 use crate::cuda::trainer::{CudaOptions, CudaTrainer};
+use crate::decoder::{Decoder, Want};
 use crate::error::NetError;
 use crate::layout::initial_parameters;
 use crate::optimizer::OptimizerSettings;
@@ -122,4 +130,51 @@ fn in_context(trainer: &CudaTrainer, ops: &[Op]) -> Result<Vec<f64>, NetError> {
         }
     }
     Ok(times)
+}
+
+/// Evaluations a second: passes over `n` star examples (prompt and all branches at once), values of 64 columns read back. Returns
+/// evaluations and tokens a second.
+///
+/// # Errors
+/// When the device fails.
+pub fn evaluations(config: &TransformerConfig, n: usize, n_passes: usize) -> Result<(f64, f64), NetError> {
+    let options = CudaDecoderOptions {
+        max_tokens: 65_536,
+        max_rows: 32_768,
+        cache_tokens: 4096,
+        ..CudaDecoderOptions::default()
+    };
+    let mut gpu = CudaDecoder::new(config, &initial_parameters(config)?, &options)?;
+    let (all, _) = star_batch(65_536, config.vocab, 1);
+    let n = n.min(all.n_sequences());
+    let mut batch = Batch::default();
+    let mut want = Want { rows: Vec::new(), columns: Some(64..128) };
+    for range in (0..n).map(|sequence| all.sequence(sequence)) {
+        batch.begin();
+        for token in range {
+            let (id, position) = (all.tokens[token], all.positions[token]);
+            let (prefix_end, branch_start) = (all.prefix_end[token], all.branch_start[token]);
+            if branch_start > 0 {
+                want.rows.push(batch.len() as u32);
+            }
+            batch.push(BatchToken { id, position, prefix_end, branch_start });
+        }
+    }
+    for _ in 0..3 {
+        gpu.logits(&batch, &want)?;
+    }
+    let begin = Instant::now();
+    for _ in 0..n_passes {
+        gpu.logits(&batch, &want)?;
+    }
+    let seconds = begin.elapsed().as_secs_f64() / n_passes as f64;
+    Ok((n as f64 / seconds, batch.len() as f64 / seconds))
+}
+
+/// Opens a GPU for a shape and describes it.
+///
+/// # Errors
+/// When a library or the GPU is missing.
+pub fn describe(config: &TransformerConfig) -> Result<String, NetError> {
+    Ok(Gpu::open(0, &Kernels::transformer(config))?.description)
 }

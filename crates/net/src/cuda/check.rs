@@ -4,7 +4,6 @@
 //! computes in f64 what should come out, then it compares. So each kernel is checked by itself, with the arguments it really gets.
 
 mod batches;
-mod bench;
 mod conv;
 mod decode;
 mod reference;
@@ -13,16 +12,14 @@ mod step;
 
 use std::fmt;
 
-use super::gpu::Gpu;
 use super::program::{Kernels, Program};
 use crate::config::{NormPlacement, TransformerConfig};
 use crate::error::NetError;
 use crate::layout::initial_parameters;
 
-pub use batches::{chain_batch, long_chains, predictor_batch, random_batch, star_batch, tracked_batch};
-pub use bench::{BenchReport, bench};
+pub use batches::{long_chains, predictor_batch, random_batch, tracked_batch};
 pub use conv::{ConvBench, conv_against_cpu, conv_bench, conv_shapes};
-pub use decode::{decoder_against_cpu, encoder_against_cpu, evaluations};
+pub use decode::{decoder_against_cpu, encoder_against_cpu};
 pub use shadow::kernels;
 pub use step::{learning, update_against_cpu};
 
@@ -42,14 +39,6 @@ pub fn compile(config: &TransformerConfig) -> Result<String, NetError> {
 pub fn compile_conv() -> Result<String, NetError> {
     let program = Program::compile(&Kernels::conv(), (9, 0))?;
     Ok(format!("{} bytes, spills: {:?}", program.image.len(), program.spills()))
-}
-
-/// Opens a GPU for a shape and describes it.
-///
-/// # Errors
-/// When a library or the GPU is missing.
-pub fn describe(config: &TransformerConfig) -> Result<String, NetError> {
-    Ok(Gpu::open(0, &Kernels::transformer(config))?.description)
 }
 
 /// How far whole passes may be from the CPU's, which keep everything in f32: one and a half times what rounding to bf16 alone does. That was

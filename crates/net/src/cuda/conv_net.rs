@@ -134,7 +134,7 @@ impl CudaConvNet {
     pub fn gradient(&mut self) -> Result<Vec<f32>, NetError> {
         let len = self.layout.len();
         let on = self.entered()?;
-        if on.cleared { Ok(vec![0.0; len]) } else { on.device.read(on.gradient.address, len) }
+        if on.cleared { Ok(vec![0.0; len]) } else { on.device.read(&on.gradient, len) }
     }
 
     /// The device, with its context bound to this thread.
@@ -233,11 +233,11 @@ impl OnDevice {
             self.device.run(&Op::Clear { address: self.gradient.address, bytes: self.gradient.bytes })?;
         }
         // The fourth word, as `C_LR` in `prelude.cu` says.
-        self.device.write(self.head.at(3, 4), &[settings.learning_rate])?;
+        self.device.write_at(&self.head, 3, &[settings.learning_rate])?;
         let ops = self.optimizer.update(&mut self.device, self.head.address, self.gradient.address)?;
         self.device.run_all(&ops)?;
         self.optimizer.moved();
-        let outcome = Outcome::read(&self.device.read::<u32>(self.optimizer.hyper.address, HYPER)?);
+        let outcome = Outcome::read(&self.device.read::<u32>(&self.optimizer.hyper, HYPER)?);
         if !outcome.applied {
             return Err(NetError::NotFinite { step: self.step, what: "the gradient norm" });
         }

@@ -120,10 +120,10 @@ impl ConvOps {
         };
         let arguments = vec![
             Address(buffers.gradients[0].address),
-            Address(buffers.losses()),
-            Address(buffers.output()),
-            Address(buffers.targets()),
-            Address(buffers.weights()),
+            Address(buffers.losses().address),
+            Address(buffers.output().address),
+            Address(buffers.targets().address),
+            Address(buffers.weights().address),
             Int(n as i32),
             Int(self.n_outputs as i32),
             Float(factor),
@@ -298,24 +298,25 @@ impl ConvBuffers {
         Ok(())
     }
 
-    pub(super) fn input(&self) -> u64 {
-        self.activations.first().map_or(0, |buffer| buffer.address)
+    // These are there once room has been reserved.
+    pub(super) fn input(&self) -> &Buffer {
+        &self.activations[0]
     }
 
-    pub(super) fn output(&self) -> u64 {
-        self.activations.last().map_or(0, |buffer| buffer.address)
+    pub(super) fn output(&self) -> &Buffer {
+        &self.activations[self.activations.len() - 1]
     }
 
-    pub(super) fn targets(&self) -> u64 {
-        self.loss[0].address
+    pub(super) fn targets(&self) -> &Buffer {
+        &self.loss[0]
     }
 
-    pub(super) fn weights(&self) -> u64 {
-        self.loss[1].address
+    pub(super) fn weights(&self) -> &Buffer {
+        &self.loss[1]
     }
 
-    pub(super) fn losses(&self) -> u64 {
-        self.loss[2].address
+    pub(super) fn losses(&self) -> &Buffer {
+        &self.loss[2]
     }
 }
 

@@ -130,7 +130,7 @@ impl CudaDecoder {
         columns: Range<usize>,
     ) -> Result<Logits, NetError> {
         let device = &self.net.device;
-        device.upload_async(&device.stream, self.net.block.address, &self.words, packed.words)?;
+        device.upload_async(&device.stream, &self.net.block, &self.words, packed.words)?;
         let extent = self.extent(n_tokens, packed);
         let n_columns = columns.len();
         let key = Key { extent, paged, columns };
@@ -152,7 +152,7 @@ impl CudaDecoder {
 
     /// Waits for the first `n` logits.
     fn read(&mut self, n: usize) -> Result<Vec<f32>, NetError> {
-        let (device, from) = (&self.net.device, self.net.logits.address);
+        let (device, from) = (&self.net.device, &self.net.logits);
         if n == 0 || n > self.results.len() {
             return device.read::<f32>(from, n);
         }
@@ -296,11 +296,8 @@ impl Decoder for CudaDecoder {
         let fork = self.pages.open(len)?;
         let bytes = self.net.config.n_layers * 2 * TILE * self.net.config.d_model * HALF;
         for (from, to) in held.pages.iter().zip(&self.pages.cache(fork)?.pages) {
-            self.net.device.copy(
-                self.pool.at(*to as usize, bytes),
-                self.pool.at(*from as usize, bytes),
-                bytes,
-            )?;
+            let page = |number: u32| (&self.pool, number as usize * bytes);
+            self.net.device.copy(page(*to), page(*from), bytes)?;
         }
         Ok(fork)
     }

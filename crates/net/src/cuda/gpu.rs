@@ -134,10 +134,16 @@ impl Gpu {
         self.stream.synchronize().map_err(failed("waiting for the GPU"))
     }
 
-    /// Copies to the device and waits.
-    pub(super) fn write<T: Copy>(&self, address: u64, values: &[T]) -> Result<(), NetError> {
+    /// Copies to the beginning of a buffer and waits.
+    pub(super) fn write<T: Copy>(&self, to: &Buffer, values: &[T]) -> Result<(), NetError> {
+        self.write_at(to, 0, values)
+    }
+
+    /// Copies to a buffer from element `first` on, and waits.
+    pub(super) fn write_at<T: Copy>(&self, to: &Buffer, first: usize, values: &[T]) -> Result<(), NetError> {
+        let address = to.range(first * size_of::<T>(), size_of_val(values))?;
         self.synchronize()?;
-        // SAFETY: callers pass an address inside a buffer of theirs with room for the values.
+        // SAFETY: the buffer has room for the values there.
         unsafe { result::memcpy_htod_sync(address, values) }.map_err(failed("copy to the device"))?;
         // From pageable memory the call may return before the last transfer, and our streams do not wait for the null stream.
         let _turn = turn();
@@ -146,54 +152,64 @@ impl Gpu {
 
     /// New device memory with these values.
     pub(super) fn upload<T: Copy>(&self, values: &[T]) -> Result<Buffer, NetError> {
-        let buffer = self.zeroed(std::mem::size_of_val(values))?;
-        self.write(buffer.address, values)?;
+        let buffer = self.zeroed(size_of_val(values))?;
+        self.write(&buffer, values)?;
         Ok(buffer)
     }
 
-    /// Waits for the main stream and copies from the device.
-    pub(super) fn read<T: Copy + Default>(&self, address: u64, len: usize) -> Result<Vec<T>, NetError> {
+    /// Waits for the main stream and copies the first `len` values of a buffer from the device.
+    pub(super) fn read<T: Copy + Default>(&self, from: &Buffer, len: usize) -> Result<Vec<T>, NetError> {
+        let address = from.range(0, len * size_of::<T>())?;
         self.synchronize()?;
         let mut values = vec![T::default(); len];
         if len == 0 {
             return Ok(values);
         }
-        // SAFETY: callers pass an address inside a buffer of theirs that holds `len` values.
+        // SAFETY: the buffer holds `len` values.
         unsafe { result::memcpy_dtoh_sync(&mut values, address) }.map_err(failed("copy from the device"))?;
         Ok(values)
     }
 
-    /// Copies pinned words to the device on a stream, without waiting.
+    /// Copies pinned words to the beginning of a buffer on a stream, without waiting.
     pub(super) fn upload_async(
         &self,
         stream: &CudaStream,
-        to: u64,
+        to: &Buffer,
         from: &Pinned,
         words: usize,
     ) -> Result<(), NetError> {
-        // SAFETY: pinned memory outlives the copy: its owner waits for the copy's event before it writes or drops it.
-        unsafe { result::memcpy_htod_async(to, &from.words()[..words], stream.cu_stream()) }
+        let address = to.range(0, 4 * words)?;
+        // SAFETY: the buffer has room. Pinned memory outlives the copy: its owner waits for the copy's event before it writes or
+        // drops it.
+        unsafe { result::memcpy_htod_async(address, &from.words()[..words], stream.cu_stream()) }
             .map_err(failed("upload"))
     }
 
-    /// Copies words from the device to pinned memory on the main stream, without waiting.
+    /// Copies the first words of a buffer to pinned memory from word `at` on, on the main stream, without waiting.
     pub(super) fn download_async(
         &self,
         to: &mut Pinned,
         at: usize,
-        from: u64,
+        from: &Buffer,
         words: usize,
     ) -> Result<(), NetError> {
+        let address = from.range(0, 4 * words)?;
         // SAFETY: as for `upload_async`.
         unsafe {
-            result::memcpy_dtoh_async(&mut to.words_mut()[at..at + words], from, self.stream.cu_stream())
+            result::memcpy_dtoh_async(&mut to.words_mut()[at..at + words], address, self.stream.cu_stream())
         }
         .map_err(failed("download"))
     }
 
-    /// Copies within the device on the main stream.
-    pub(super) fn copy(&self, to: u64, from: u64, bytes: usize) -> Result<(), NetError> {
-        // SAFETY: callers pass ranges inside buffers of theirs.
+    /// Copies `bytes` within the device on the main stream, to and from a byte of a buffer each.
+    pub(super) fn copy(
+        &self,
+        (to, to_byte): (&Buffer, usize),
+        (from, from_byte): (&Buffer, usize),
+        bytes: usize,
+    ) -> Result<(), NetError> {
+        let (to, from) = (to.range(to_byte, bytes)?, from.range(from_byte, bytes)?);
+        // SAFETY: both ranges are inside their buffers.
         unsafe { result::memcpy_dtod_async(to, from, bytes, self.stream.cu_stream()) }.map_err(failed("copy"))
     }
 

@@ -47,6 +47,20 @@ impl Buffer {
         self.context.bind_to_thread().map_err(failed("binding the context"))
     }
 
+    /// Address of `bytes` bytes from byte `begin` on, for a copy.
+    ///
+    /// # Errors
+    /// When the buffer does not hold them.
+    pub(super) fn range(&self, begin: usize, bytes: usize) -> Result<u64, NetError> {
+        match begin.checked_add(bytes) {
+            Some(end) if end <= self.bytes => Ok(self.address + begin as u64),
+            _ => Err(NetError::Device(format!(
+                "copy of {bytes} bytes from byte {begin} of a buffer of {}",
+                self.bytes
+            ))),
+        }
+    }
+
     /// Address of element `index` of a type of `size` bytes.
     pub(super) fn at(&self, index: usize, size: usize) -> u64 {
         self.address + (index * size) as u64

@@ -110,14 +110,14 @@ impl Optimizer {
             s.average_decay,
         ]);
         hyper[STEP] = state.step as f32;
-        device.write(self.hyper.address, &hyper)?;
+        device.write(&self.hyper, &hyper)?;
         for (buffer, values) in [
             (&self.master, &state.parameters),
             (&self.first, &state.first_moment),
             (&self.second, &state.second_moment),
             (&self.average, &state.average),
         ] {
-            device.write(buffer.address, values)?;
+            device.write(buffer, values)?;
         }
         self.average_is_stale = true;
         device.run(&self.to_bf16(&self.master, &self.working))?;
@@ -126,9 +126,9 @@ impl Optimizer {
 
     /// Copies the state from the device.
     pub(super) fn state(&self, device: &Gpu) -> Result<TrainState, NetError> {
-        let read = |buffer: &Buffer| device.read::<f32>(buffer.address, self.len);
+        let read = |buffer: &Buffer| device.read::<f32>(buffer, self.len);
         Ok(TrainState {
-            step: device.read::<f32>(self.hyper.address, HYPER)?[STEP] as u64,
+            step: device.read::<f32>(&self.hyper, HYPER)?[STEP] as u64,
             parameters: read(&self.master)?,
             first_moment: read(&self.first)?,
             second_moment: read(&self.second)?,
@@ -142,7 +142,7 @@ impl Optimizer {
             Weights::Live => &self.master,
             Weights::Average => &self.average,
         };
-        device.read(buffer.address, self.len)
+        device.read(buffer, self.len)
     }
 
     /// Addresses of the parameters the optimizer moves.

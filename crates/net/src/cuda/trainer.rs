@@ -162,7 +162,7 @@ impl CudaTrainer {
                 Operands::plain(head, self.net.last[1].at(begin * d, HALF), self.net.logits.address);
             let op = self.net.device.product("head.logits", shape, operands)?;
             self.net.device.run(&op)?;
-            values.extend(self.net.device.read::<f32>(self.net.logits.address, n * n_columns)?);
+            values.extend(self.net.device.read::<f32>(&self.net.logits, n * n_columns)?);
         }
         Ok(Logits { values, n_columns })
     }
@@ -181,10 +181,10 @@ impl CudaTrainer {
         let job = Job { n_tokens, learning_rate, max_positions: MAX_POSITIONS, gradient: true, classes };
         let packed = self.net.fields.pack(slot.words.words_mut(), batch, rows, &job)?;
         let device = &self.net.device;
-        device.upload_async(&device.uploads, slot.staging.address, &slot.words, packed.words)?;
+        device.upload_async(&device.uploads, &slot.staging, &slot.words, packed.words)?;
         slot.uploaded.record(&device.uploads).map_err(failed("upload event"))?;
         device.stream.wait(&slot.uploaded).map_err(failed("upload wait"))?;
-        device.copy(self.net.block.address, slot.staging.address, packed.words * 4)?;
+        device.copy((&self.net.block, 0), (&slot.staging, 0), packed.words * 4)?;
         self.next_slot ^= 1;
         Ok((slot_idx, self.extent(batch.len(), Some(packed))))
     }
@@ -281,7 +281,7 @@ impl CudaTrainer {
     }
 
     fn losses(&self, rows: &LossRows) -> Result<LossReport, NetError> {
-        let losses: Vec<f32> = self.net.device.read(self.net.losses.address, rows.len())?;
+        let losses: Vec<f32> = self.net.device.read(&self.net.losses, rows.len())?;
         let report = report(&losses, rows);
         if report.loss.is_finite() {
             Ok(report)
@@ -339,7 +339,7 @@ impl Trainer for CudaTrainer {
         }
         let mut gradient = self.gradient()?;
         ranks.sum(&mut gradient)?;
-        self.net.device.write(address, &gradient)
+        self.net.device.write(&self.gradients.flat, &gradient)
     }
 
     fn update(&mut self, settings: &StepSettings) -> Result<UpdateReport, NetError> {
@@ -354,9 +354,9 @@ impl Trainer for CudaTrainer {
                 .device
                 .run(&Op::Clear { address: self.gradients.flat.address, bytes: self.gradients.flat.bytes })?;
         }
-        self.net.device.write(self.net.block.at(3, 4), &[settings.learning_rate])?;
+        self.net.device.write_at(&self.net.block, 3, &[settings.learning_rate])?;
         self.start_update()?;
-        let outcome = Outcome::read(&self.net.device.read::<u32>(self.optimizer.hyper.address, HYPER)?);
+        let outcome = Outcome::read(&self.net.device.read::<u32>(&self.optimizer.hyper, HYPER)?);
         if !outcome.applied {
             return Err(NetError::NotFinite { step: self.step, what: "the gradient norm" });
         }
@@ -377,9 +377,9 @@ impl Trainer for CudaTrainer {
         self.start_update()?;
         let slot = &mut self.slots[slot_idx];
         let device = &self.net.device;
-        device.download_async(&mut slot.results, 0, self.optimizer.hyper.address, HYPER)?;
+        device.download_async(&mut slot.results, 0, &self.optimizer.hyper, HYPER)?;
         if !rows.is_empty() {
-            device.download_async(&mut slot.results, HYPER, self.net.losses.address, rows.len())?;
+            device.download_async(&mut slot.results, HYPER, &self.net.losses, rows.len())?;
         }
         slot.done.record(&device.stream).map_err(failed("step event"))?;
         let rows = LossRows {
@@ -451,7 +451,7 @@ impl Trainer for CudaTrainer {
         self.net.device.bind()?;
         self.drain()?;
         let len = self.net.layout.len();
-        if self.cleared { Ok(vec![0.0; len]) } else { self.net.device.read(self.gradients.flat.address, len) }
+        if self.cleared { Ok(vec![0.0; len]) } else { self.net.device.read(&self.gradients.flat, len) }
     }
 
     fn state(&mut self) -> Result<TrainState, NetError> {

@@ -29,7 +29,7 @@ impl Gpu {
     #[cfg(feature = "cuda")]
     pub(super) fn measure(config: &TransformerConfig) -> anyhow::Result<Self> {
         use mavis_net::OptimizerSettings;
-        use mavis_net::cuda::check::{bench, chain_batch, describe, evaluations, star_batch};
+        use mavis_net::cuda::bench::{bench, chain_batch, describe, evaluations, star_batch};
         let tokens = 49_152;
         let optimizer = OptimizerSettings::default();
         let star: Vec<_> = (0..4).map(|seed| star_batch(tokens, config.vocab, seed)).collect();

@@ -1,8 +1,6 @@
-//! KV caches beside those of the CPU, and evaluations a second.
+//! KV caches beside those of the CPU.
 
-use std::time::Instant;
-
-use super::batches::{predictor_batch, star_batch};
+use super::batches::predictor_batch;
 use super::{Bounds, Comparison, parameters, random_batch};
 use crate::batch::Batch;
 use crate::config::TransformerConfig;
@@ -10,7 +8,6 @@ use crate::cpu::CpuDecoder;
 use crate::cuda::decoder::{CudaDecoder, CudaDecoderOptions};
 use crate::decoder::{Decoder, Precision, Want};
 use crate::error::NetError;
-use crate::layout::initial_parameters;
 
 /// Logits of predictors, which have no caches, in batches of several sizes.
 ///
@@ -112,43 +109,4 @@ pub fn decoder_against_cpu(config: &TransformerConfig) -> Result<Vec<Comparison>
     }
     ours.iter().for_each(|id| gpu.close(*id));
     Ok(comparisons)
-}
-
-/// Evaluations a second: passes over `n` star examples (prompt and all branches at once), values of 64 columns read back. Returns
-/// evaluations and tokens a second.
-///
-/// # Errors
-/// When the device fails.
-pub fn evaluations(config: &TransformerConfig, n: usize, n_passes: usize) -> Result<(f64, f64), NetError> {
-    let options = CudaDecoderOptions {
-        max_tokens: 65_536,
-        max_rows: 32_768,
-        cache_tokens: 4096,
-        ..CudaDecoderOptions::default()
-    };
-    let mut gpu = CudaDecoder::new(config, &initial_parameters(config)?, &options)?;
-    let (all, _) = star_batch(65_536, config.vocab, 1);
-    let n = n.min(all.n_sequences());
-    let mut batch = Batch::default();
-    let mut want = Want { rows: Vec::new(), columns: Some(64..128) };
-    for range in (0..n).map(|sequence| all.sequence(sequence)) {
-        batch.begin();
-        for token in range {
-            let (id, position) = (all.tokens[token], all.positions[token]);
-            let (prefix_end, branch_start) = (all.prefix_end[token], all.branch_start[token]);
-            if branch_start > 0 {
-                want.rows.push(batch.len() as u32);
-            }
-            batch.push(crate::BatchToken { id, position, prefix_end, branch_start });
-        }
-    }
-    for _ in 0..3 {
-        gpu.logits(&batch, &want)?;
-    }
-    let begin = Instant::now();
-    for _ in 0..n_passes {
-        gpu.logits(&batch, &want)?;
-    }
-    let seconds = begin.elapsed().as_secs_f64() / n_passes as f64;
-    Ok((n as f64 / seconds, batch.len() as f64 / seconds))
 }

@@ -4,6 +4,7 @@ mod attention;
 
 use std::collections::BTreeMap;
 
+use cudarc::driver::result;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -11,6 +12,7 @@ use super::Comparison;
 use super::reference::{centered, layer_norm_gradient, norm_gradient_with, rotate, rstd};
 use crate::batch::{Batch, LossRows};
 use crate::config::{NormKind, NormPlacement, TransformerConfig};
+use crate::cuda::gpu::{Gpu, failed};
 use crate::cuda::network::Network;
 use crate::cuda::op::{Argument, Op, Operands};
 use crate::cuda::trainer::{CudaOptions, CudaTrainer};
@@ -120,7 +122,7 @@ impl Shadow<'_> {
         let size = s.m * s.n * s.batch;
         let read = |address| {
             if s.f32_out {
-                device.read::<f32>(address, size)
+                read_argument::<f32>(device, address, size)
             } else {
                 halves(self.net, address, size).map(narrow)
             }
@@ -231,7 +233,7 @@ impl Shadow<'_> {
         let tokens: Vec<usize> = if scatter {
             let rows = self.net.field(self.net.fields.rows);
             let Argument::Address(rows) = rows else { return Ok(Vec::new()) };
-            self.net.device.read::<i32>(rows, n_rows)?.iter().map(|t| *t as usize).collect()
+            read_argument::<i32>(&self.net.device, rows, n_rows)?.iter().map(|t| *t as usize).collect()
         } else {
             (0..n).collect()
         };
@@ -411,7 +413,7 @@ impl Arguments<'_> {
     }
 
     fn f32s(&self, i: usize, n: usize) -> Result<Vec<f32>, NetError> {
-        self.net.device.read(self.address(i), n)
+        read_argument(&self.net.device, self.address(i), n)
     }
 
     fn full(&self, i: usize, n: usize) -> Result<Vec<f64>, NetError> {
@@ -419,16 +421,29 @@ impl Arguments<'_> {
     }
 
     fn ints(&self, i: usize, n: usize) -> Result<Vec<i32>, NetError> {
-        self.net.device.read(self.address(i), n)
+        read_argument(&self.net.device, self.address(i), n)
     }
 
     fn counts(&self) -> Result<Vec<i32>, NetError> {
-        self.net.device.read(self.net.block.address, 16)
+        self.net.device.read(&self.net.block, 16)
     }
 }
 
+/// Waits for the main stream and reads what an argument of an operation points to. Only the check does: operations hold
+/// addresses, everything else copies whole buffers.
+fn read_argument<T: Copy + Default>(device: &Gpu, address: u64, len: usize) -> Result<Vec<T>, NetError> {
+    device.synchronize()?;
+    let mut values = vec![T::default(); len];
+    if len == 0 {
+        return Ok(values);
+    }
+    // SAFETY: arguments of an operation point into buffers that its owner keeps alive, and its sizes say how much they hold.
+    unsafe { result::memcpy_dtoh_sync(&mut values, address) }.map_err(failed("copy from the device"))?;
+    Ok(values)
+}
+
 fn halves(net: &Network, address: u64, n: usize) -> Result<Vec<f64>, NetError> {
-    let bits = net.device.read::<u16>(address, n)?;
+    let bits = read_argument::<u16>(&net.device, address, n)?;
     Ok(bits.into_iter().map(|bits| f64::from(f32::from_bits(u32::from(bits) << 16))).collect())
 }
 

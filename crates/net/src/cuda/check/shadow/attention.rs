@@ -1,6 +1,6 @@
 //! The attention kernels beside a plain computation of the same.
 
-use super::{Arguments, Shadow, narrow, widen};
+use super::{Arguments, Shadow, narrow, read_argument, widen};
 use crate::cuda::check::Comparison;
 use crate::cuda::check::reference::{Head, norm_gradient, rotate};
 use crate::cuda::network::GAIN_SLOTS;
@@ -117,7 +117,7 @@ impl Shadow<'_> {
         let dqkv = a.half(at.dqkv, n * 3 * d)?;
         let left = at.delta.map(|i| a.full(i, heads * n)).transpose()?;
         let table = crate::cuda::network::rotation_table(config);
-        let positions = self.net.device.read::<i32>(turns[0].positions, n)?;
+        let positions = read_argument::<i32>(&self.net.device, turns[0].positions, n)?;
         let gains = turns.iter().map(|turn| self.gain(turn)).collect::<Result<Vec<_>, _>>()?;
         let mut dgains = vec![vec![0.0; hd]; turns.len()];
         let mut pairs: Vec<(Vec<f32>, Vec<f64>)> = vec![Default::default(); at.parts.len()];
@@ -198,14 +198,14 @@ impl Shadow<'_> {
         if !self.net.config.qk_norm {
             return Ok(vec![0.0; hd]);
         }
-        let slots = self.net.device.read::<f32>(turn.slots, GAIN_SLOTS * hd)?;
+        let slots = read_argument::<f32>(&self.net.device, turn.slots, GAIN_SLOTS * hd)?;
         Ok((0..hd).map(|c| slots.iter().skip(c).step_by(hd).map(|x| f64::from(*x)).sum()).collect())
     }
 
     fn gain(&self, turn: &Turn) -> Result<Vec<f64>, NetError> {
         let hd = self.net.config.head_dim();
         if self.net.config.qk_norm {
-            Ok(widen(&self.net.device.read::<f32>(turn.gain, hd)?))
+            Ok(widen(&read_argument::<f32>(&self.net.device, turn.gain, hd)?))
         } else {
             Ok(vec![1.0; hd])
         }
