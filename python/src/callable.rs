@@ -51,7 +51,7 @@ impl Calls {
 pub(crate) struct PyEvaluator {
     callable: Arc<Py<PyAny>>,
     calls: Calls,
-    /// Whether calls run on threads of their own, so that the search goes on and may give them up; otherwise on its own.
+    /// Whether calls run on threads of their own, so that the search continues and may give them up; otherwise on its own.
     threaded: bool,
 }
 

@@ -3,7 +3,7 @@
 //! What needs no speed (dataclasses, SVG, adapters) is Python, in `mavis/`; this module holds positions, models, searches,
 //! players, oracles and the language. Results that Python keeps as objects cross the border as JSON text, arrays as bytes which
 //! NumPy reads without a copy. Work that takes time runs without the interpreter's lock and looks for Ctrl-C (`interrupt`).
-//! Threads do not survive `fork`, so what owns threads is made anew in a child process (`process`).
+//! Threads do not survive `fork`, so what owns threads is recreated in a child process (`process`).
 
 mod arrays;
 mod callable;

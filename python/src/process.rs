@@ -1,4 +1,4 @@
-//! Things that own threads, made anew in a child process.
+//! Things that own threads, recreated in a child process.
 
 use pyo3::{PyResult, exceptions::PyRuntimeError};
 use std::{

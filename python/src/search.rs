@@ -182,13 +182,13 @@ impl Search {
         }
     }
 
-    /// The tree as it stands, as JSON; nothing before the first search. With `own` that of a game written in Python.
+    /// The tree as it is, as JSON; nothing before the first search. With `own` that of a game written in Python.
     #[pyo3(signature = (own = false))]
     fn tree_json(&self, py: Python<'_>, own: bool) -> PyResult<Option<String>> {
         if own { self.own(py)?.tree_json(py) } else { self.six.tree_json(py) }
     }
 
-    /// Goes on from a saved tree when its position is searched next.
+    /// Continues from a saved tree when its position is searched next.
     #[pyo3(signature = (tree, own = false))]
     fn resume(&self, py: Python<'_>, tree: &str, own: bool) -> PyResult<()> {
         let tree = SavedTree::from_json(tree).map_err(bad_input)?;

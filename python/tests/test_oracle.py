@@ -43,7 +43,7 @@ def test_oracles() -> None:
         assert {row.move for row in verdict.moves} == set(position.legal_moves)
         values = [row.win_probability for row in verdict.moves]
         assert verdict.best == verdict.moves[0].move and values == sorted(values, reverse=True)
-    with pytest.raises(ValueError, match="does not judge"):
+    with pytest.raises(ValueError, match="does not evaluate"):
         mavis.Oracle("connect4").evaluate(mavis.Position("hex"))
     with pytest.raises(ValueError, match="unknown oracle 'delphi'"):
         mavis.Oracle("delphi")

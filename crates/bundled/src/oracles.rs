@@ -53,7 +53,7 @@ pub fn oracle_spec(line: Option<&str>, rules: Option<Rules>) -> Result<PlayerSpe
         (Some(line), _) => line.parse().map_err(fault),
         (None, Some(Rules::Chess | Rules::Chess960)) => "stockfish:nodes=5000".parse().map_err(fault),
         (None, Some(rules)) => rules.name().parse().map_err(fault),
-        (None, None) => Err(fault("no position to judge, and no --oracle given")),
+        (None, None) => Err(fault("no position to evaluate, and no --oracle given")),
     }
 }
 
@@ -227,7 +227,7 @@ fn net(spec: &PlayerSpec) -> Result<OracleMaker, OracleSpecError> {
 fn player(spec: &PlayerSpec, search_path: Option<&OsStr>) -> Result<OracleMaker, OracleSpecError> {
     let Some(line) = &spec.argument else { return Err(fault("expected player:LINE")) };
     if let Some(key) = spec.options.keys().next() {
-        return Err(fault(format!("a player's options stand in braces: player:{{LINE,{key}=VALUE}}")));
+        return Err(fault(format!("expected a player's options in braces: player:{{LINE,{key}=VALUE}}")));
     }
     let line: PlayerSpec = line.parse().map_err(fault)?;
     let registry = crate::players(&Surroundings::new(search_path.map(OsStr::to_owned), None));

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Opens a table of annotations (a file or a folder), or a pair of files by their stem or by the name of the FENs.
 ///
-/// Rows that cannot be used are left out; `note` is told of them. `keep` sees the position text of each row.
+/// Rows that cannot be used are left out; `note` gets them. `keep` sees the position text of each row.
 pub(crate) fn open(
     path: &Path,
     rules: Rules,
@@ -65,7 +65,7 @@ pub(crate) fn stem(path: &Path) -> PathBuf {
     stem.map_or_else(|| path.to_owned(), PathBuf::from)
 }
 
-/// The game of a pair of files, which only their name tells.
+/// The game of a pair of files, which only their name gives.
 pub(crate) fn rules_of_pair(path: &Path) -> Rules {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if name.contains("960") { Rules::Chess960 } else { Rules::Chess }

@@ -79,7 +79,7 @@ pub(crate) struct Place {
     /// chess, chess960, connect4, hex (hex:size=13, hex:swap), othello or togyz
     #[arg(long)]
     pub(crate) game: String,
-    /// Position text (a FEN for chess); the start position if absent
+    /// Position text (a FEN for chess). Default: the start position
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) position: Option<String>,
 }

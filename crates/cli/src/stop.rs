@@ -13,7 +13,7 @@ use std::{
 
 /// Signals this close together are one wish: `timeout` sends its signal to the program and then to its group.
 const ECHO: Duration = Duration::from_millis(100);
-/// How long the program may take to end in order after it was told to drop its work.
+/// How long the program may take to end in order after the signal to drop its work.
 const GRACE: Duration = Duration::from_secs(1);
 /// The exit code of a program that Ctrl-C ended.
 const INTERRUPTED: i32 = 130;

@@ -149,7 +149,7 @@ fn positions_of_games_are_looked_up_in_the_training_table() {
     mavis.check_bad("eval seen --league none --input own.parquet", "none");
 }
 
-/// The columns that lead to every position of a league's games but the first, one position a line.
+/// The columns that lead to every position of a league's games but the first, one position per line.
 fn own_columns(league: &std::path::Path) -> String {
     let log = std::fs::read_to_string(league.join("games.jsonl")).unwrap();
     let mut text = String::new();

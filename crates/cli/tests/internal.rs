@@ -56,7 +56,7 @@ fn trees_that_do_not_fit_and_bad_sizes_get_one_line() {
         ("analyze --game chess --player mav-is:breadth=4,depth=2,context=1000", "the context has 1000"),
         ("eval internal --size 3", "expected BREADTH,DEPTH"),
         ("eval internal --size 0,1", "expected BREADTH,DEPTH"),
-        ("eval internal --player mav-is:sims=3", "says nothing here"),
+        ("eval internal --player mav-is:sims=3", "has no effect here"),
         ("analyze --game chess --player mav-is:top=0", "bad value '0' for top"),
     ] {
         mavis.check_bad(line, expected);

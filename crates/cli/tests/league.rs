@@ -226,7 +226,7 @@ fn bad_leagues_are_refused_on_one_line() {
         mavis.check_bad("league run --config c.toml --out b", part);
     }
     mavis.write("c.toml", SMALL.replace("'connect4'", "'othello'"));
-    mavis.check_bad("league run --config c.toml --out b", "'solver' does not judge othello");
+    mavis.check_bad("league run --config c.toml --out b", "'solver' does not evaluate othello");
     mavis.write("c.toml", SMALL);
     mavis.check_bad("league sprt --config c.toml --out c", "two players");
 }

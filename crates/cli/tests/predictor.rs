@@ -91,7 +91,7 @@ fn bad_settings_and_files_are_one_line() {
     check_bad("--set bins=17", "bins must be a multiple of 8 from 16 to 256");
     check_bad("--set depth=3", "unknown field `depth`");
     config(&format!("{CONFIG}[[data]]\npath = \"values.bag\"\n"));
-    check_bad("--target sv", "is not of the kind that target sv learns from");
+    check_bad("--target sv", "has no data for target sv");
     config(&format!("{CONFIG}[[data]]\npath = \"nothing.bag\"\n"));
     check_bad("", "nothing.bag");
     for (player, part) in [

@@ -62,7 +62,7 @@ fn what_goes_wrong_leaves_the_last_good_checkpoint() {
     assert!(good.len() > 1 << 20, "{} bytes", good.len());
     fails(&mavis, &full, "checkpoint.safetensors", &good);
 
-    // A run that goes on from what was kept.
+    // A run that continues from what was kept.
     let resumed = mavis.output(&train("--set budget.steps=6"));
     let message = String::from_utf8_lossy(&resumed.stderr);
     assert!(resumed.status.success() && message.contains("going on from step 4"), "{message}");

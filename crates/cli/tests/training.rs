@@ -53,7 +53,7 @@ fn a_run_is_trained_continued_started_from_and_drawn() {
     }
     mavis.check_bad("train plot nowhere --out x.svg", "nowhere");
     mavis.check_bad("train plot one --set chess --out x.svg", "measured on 'chess' (known: annotations)");
-    // A process that was killed in the middle of a line: the line is passed over, and gone when the run goes on.
+    // A process that was killed in the middle of a line: the line is passed over, and gone when the run continues.
     let cut = format!("{}{{\"event\":\"st", read("one/metrics.jsonl"));
     mavis.write("one/metrics.jsonl", cut);
     mavis.run("train plot one --out x.svg");

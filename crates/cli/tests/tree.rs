@@ -38,7 +38,7 @@ fn a_tree_is_saved_shown_compared_drawn_and_searched_on() {
     mavis.check_bad("tree lines c.json", "c.json: not a saved tree");
     mavis.check_bad("tree dot none.json", "none.json");
     mavis.check_bad("analyze --game connect4 --player scripted-mcts --resume a.json", "another position");
-    mavis.check_bad("analyze --game connect4 --player random --tree d.json", "random keeps no tree");
+    mavis.check_bad("analyze --game connect4 --player random --tree d.json", "random has no tree");
 }
 
 #[test]

@@ -46,15 +46,15 @@ impl Engine {
 
     /// Every line up to the one that begins so.
     fn until(&mut self, start: &str) -> Vec<String> {
-        let mut heard = Vec::new();
+        let mut lines = Vec::new();
         loop {
             let line = self.lines.recv_timeout(Duration::from_secs(60)).unwrap_or_else(|_| {
-                panic!("no {start}; heard {heard:?}");
+                panic!("no {start}; lines {lines:?}");
             });
             let last = line.starts_with(start);
-            heard.push(line);
+            lines.push(line);
             if last {
-                return heard;
+                return lines;
             }
         }
     }
@@ -82,21 +82,21 @@ fn a_session_as_a_gui_holds_it() {
     engine.ask("isready", "readyok");
     engine.say("ucinewgame");
     engine.say("position startpos moves e2e4 e7e5");
-    let heard = engine.ask("go nodes 200", "bestmove");
-    let info = heard.iter().find(|line| line.contains(" pv ")).unwrap();
+    let lines = engine.ask("go nodes 200", "bestmove");
+    let info = lines.iter().find(|line| line.contains(" pv ")).unwrap();
     for word in [" depth ", " score cp ", " nodes 200", " nps ", " time "] {
         assert!(info.contains(word), "{word} in {info}");
     }
     engine.say("setoption name MultiPV value 3");
-    let heard = engine.ask("go nodes 200", "bestmove");
-    assert!(heard.iter().any(|line| line.contains("multipv 3")), "{heard:?}");
-    let heard = engine.ask("go nodes 100 searchmoves a2a3", "bestmove");
-    assert_eq!(heard.last().map(String::as_str), Some("bestmove a2a3"));
-    assert!(!heard.iter().any(|line| line.contains(" wdl ")), "{heard:?}");
+    let lines = engine.ask("go nodes 200", "bestmove");
+    assert!(lines.iter().any(|line| line.contains("multipv 3")), "{lines:?}");
+    let lines = engine.ask("go nodes 100 searchmoves a2a3", "bestmove");
+    assert_eq!(lines.last().map(String::as_str), Some("bestmove a2a3"));
+    assert!(!lines.iter().any(|line| line.contains(" wdl ")), "{lines:?}");
     engine.say("setoption name UCI_ShowWDL value true");
     engine.say("setoption name Move Overhead value 20");
-    let heard = engine.ask("go nodes 100", "bestmove");
-    let info = heard.iter().find(|line| line.contains(" wdl ")).unwrap();
+    let lines = engine.ask("go nodes 100", "bestmove");
+    let info = lines.iter().find(|line| line.contains(" wdl ")).unwrap();
     let chances: Vec<u32> =
         info.split(" wdl ").nth(1).unwrap().split(' ').take(3).flat_map(str::parse).collect();
     assert_eq!(chances.iter().sum::<u32>(), 1000, "{info}");
@@ -106,7 +106,7 @@ fn a_session_as_a_gui_holds_it() {
 }
 
 #[test]
-fn internal_search_plays_and_tells_its_tree() {
+fn internal_search_plays_and_reports_its_tree() {
     let mut engine = Engine::start("mav-is:breadth=2,depth=1");
     let options = engine.ask("uci", "uciok");
     assert!(
@@ -114,13 +114,13 @@ fn internal_search_plays_and_tells_its_tree() {
         "{options:?}"
     );
     engine.say("position startpos moves e2e4");
-    let heard = engine.ask("go", "bestmove");
-    assert!(heard.iter().any(|line| line.starts_with("info ") && line.contains(" pv ")), "{heard:?}");
+    let lines = engine.ask("go", "bestmove");
+    assert!(lines.iter().any(|line| line.starts_with("info ") && line.contains(" pv ")), "{lines:?}");
     engine.end();
 }
 
 #[test]
-fn mpc_tells_every_root_move_with_its_reply_and_value() {
+fn mpc_reports_every_root_move_with_its_reply_and_value() {
     let mut engine = Engine::start("mpc:evaluator={uci:stockfish,Hash=1,patience=60000},nodes=200,threads=2");
     let hello = engine.ask("uci", "uciok");
     let steps = "option name Steps type combo default 1 var half var 1 var 2";
@@ -134,12 +134,15 @@ fn mpc_tells_every_root_move_with_its_reply_and_value() {
     engine.say("setoption name Fortified value true");
     engine.say("position startpos moves e2e4");
     // Time enough for forty-one calls of two hundred nodes on a busy machine.
-    let heard = engine.ask("go wtime 600000 btime 600000", "bestmove");
-    let told: Vec<&String> = heard.iter().filter(|line| line.contains(" reply ")).collect();
-    assert_eq!(told.len(), 20, "{heard:?}");
-    assert!(told.iter().all(|line| line.contains(" value cp ") || line.contains(" value mate ")), "{told:?}");
-    let last = heard.iter().rfind(|line| line.contains(" pv ")).unwrap();
-    let best = heard.last().unwrap().strip_prefix("bestmove ").unwrap();
+    let lines = engine.ask("go wtime 600000 btime 600000", "bestmove");
+    let reported: Vec<&String> = lines.iter().filter(|line| line.contains(" reply ")).collect();
+    assert_eq!(reported.len(), 20, "{lines:?}");
+    assert!(
+        reported.iter().all(|line| line.contains(" value cp ") || line.contains(" value mate ")),
+        "{reported:?}"
+    );
+    let last = lines.iter().rfind(|line| line.contains(" pv ")).unwrap();
+    let best = lines.last().unwrap().strip_prefix("bestmove ").unwrap();
     // The chosen move and the reply it expects, which a GUI may ponder on.
     let (mv, reply) = best.split_once(" ponder ").unwrap();
     assert!(last.contains(&format!(" pv {mv} {reply}")) && last.contains(" score "), "{last} {best}");
@@ -162,8 +165,8 @@ fn searches_wait_are_stopped_and_replaced() {
     engine.ask("stop", "bestmove");
     engine.say("position startpos moves d2d4");
     engine.say("go ponder wtime 1000 btime 1000");
-    let heard = engine.ask("isready", "readyok");
-    assert!(heard.iter().filter(|line| line.starts_with("bestmove")).count() <= 1);
+    let lines = engine.ask("isready", "readyok");
+    assert!(lines.iter().filter(|line| line.starts_with("bestmove")).count() <= 1);
     engine.ask("ponderhit", "bestmove");
     engine.say("go infinite");
     engine.say("quit");
@@ -181,11 +184,11 @@ fn bad_lines_get_one_clear_line_and_change_nothing() {
         ("setoption name Nothing value 1", "no such option"),
         ("setoption name MultiPV value 0", "expected 1 to 256"),
     ] {
-        let heard = engine.ask(line, "info string");
-        assert!(heard.last().unwrap().contains(part), "{line}: {heard:?}");
+        let lines = engine.ask(line, "info string");
+        assert!(lines.last().unwrap().contains(part), "{line}: {lines:?}");
     }
-    let heard = engine.ask("go nodes 100 searchmoves e7e5", "bestmove");
-    assert_eq!(heard.last().map(String::as_str), Some("bestmove e7e5"));
+    let lines = engine.ask("go nodes 100 searchmoves e7e5", "bestmove");
+    assert_eq!(lines.last().map(String::as_str), Some("bestmove e7e5"));
     engine.say("position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1");
     assert_eq!(engine.ask("go", "bestmove").last().map(String::as_str), Some("bestmove (none)"));
     engine.end();
@@ -196,8 +199,8 @@ fn chess960_castles_in_its_own_words() {
     let mut engine = Engine::start("mcts");
     engine.say("setoption name UCI_Chess960 value true");
     engine.say("position fen k7/8/8/8/8/8/8/1R3KR1 w GB - 0 1");
-    let heard = engine.ask("go nodes 10 searchmoves f1g1", "bestmove");
-    assert!(heard.last().unwrap().starts_with("bestmove f1g1"), "{heard:?}");
+    let lines = engine.ask("go nodes 10 searchmoves f1g1", "bestmove");
+    assert!(lines.last().unwrap().starts_with("bestmove f1g1"), "{lines:?}");
 }
 
 const HEADS: &[&str] = &[
@@ -256,8 +259,8 @@ fn hash_bounds_the_memory_of_the_tree() {
     let mut nodes = |hash: u32| -> u64 {
         engine.say(&format!("setoption name Hash value {hash}"));
         engine.say("position startpos");
-        let heard = engine.ask("go movetime 60000", "bestmove");
-        let info = heard.iter().rev().find(|line| line.contains(" nodes ")).unwrap();
+        let lines = engine.ask("go movetime 60000", "bestmove");
+        let info = lines.iter().rev().find(|line| line.contains(" nodes ")).unwrap();
         info.split(" nodes ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap()
     };
     let (one, two) = (nodes(1), nodes(2));
@@ -279,8 +282,8 @@ fn ten_thousand_random_lines_do_not_stop_it() {
     engine.ask("debug on", "");
     engine.say("the end is near");
     engine.until("info string unknown command: the end is near");
-    let heard = engine.ask("go nodes 20 searchmoves b8c6", "bestmove");
-    assert_eq!(heard.last().map(String::as_str), Some("bestmove b8c6"));
+    let lines = engine.ask("go nodes 20 searchmoves b8c6", "bestmove");
+    assert_eq!(lines.last().map(String::as_str), Some("bestmove b8c6"));
     engine.say("quit");
     engine.end();
 }

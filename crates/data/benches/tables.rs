@@ -1,4 +1,4 @@
-//! Import and reading for training, as rates: games a second, records a second.
+//! Import and reading for training, as rates: games per second, records per second.
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a bench is a program of its own")]
 

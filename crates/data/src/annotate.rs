@@ -26,7 +26,7 @@ pub struct AnnotateSettings {
     pub positions: Vec<PathBuf>,
     /// The job's folder, which becomes the table of annotations.
     pub out: PathBuf,
-    /// Positions a shard.
+    /// Positions per shard.
     pub shard_size: u64,
     /// Raised to end the work: positions in hand are finished and kept, no further one is begun.
     pub stop: Arc<AtomicBool>,
@@ -39,7 +39,7 @@ pub struct Annotated {
     pub n_rows: u64,
     /// Positions set aside; the manifest names them with the reason.
     pub n_aside: u64,
-    /// Positions that stood in the input more than once and were asked about once.
+    /// Positions that occur in the input more than once and were asked about once.
     pub n_repeats: u64,
     /// Positions still to do, when it was stopped.
     pub n_left: u64,
@@ -56,8 +56,8 @@ pub struct Request {
     pub pace: Pace,
 }
 
-/// Asks the oracles about every position once, one oracle a thread, and writes shards of annotations in the order of the input. All
-/// oracles must have the same identity. Running again goes on where the last run stopped, and the table is the same whatever
+/// Asks the oracles about every position once, one oracle per thread, and writes shards of annotations in the order of the input. All
+/// oracles must have the same identity. Running again continues where the last run stopped, and the table is the same whatever
 /// was stopped when, as long as the oracle's limit is not a time.
 ///
 /// # Errors

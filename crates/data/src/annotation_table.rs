@@ -17,7 +17,7 @@ const SCALE: f32 = 65_534.0;
 /// Rows decoded by one batch of threads.
 const BATCH: usize = 16_384;
 
-/// A table of annotations in memory: the position's text and two bytes a move.
+/// A table of annotations in memory: the position's text and two bytes per move.
 ///
 /// Loading checks every row against the rules, so that reading one only has to parse the position and list its moves. Rows that
 /// do not value every legal move cannot be learned from in this way; they are left out and counted.

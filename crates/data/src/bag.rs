@@ -67,7 +67,7 @@ pub enum BagRecord {
 }
 
 impl BagRecord {
-    /// Reads a record; its shape tells the kind, since a move has at most five bytes and a number eight. `None` if it has no such shape.
+    /// Reads a record; its shape determines the kind, since a move has at most five bytes and a number eight. `None` if it has no such shape.
     #[must_use]
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (fen, rest) = text(bytes)?;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// An export that cannot go on.
+/// An export that cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The table cannot be read.

@@ -4,7 +4,7 @@ use mavis_game::{Game, Position, Rules};
 use mavis_stable::seed::hash_bytes;
 use std::collections::HashMap;
 
-/// Reads the positions of rows, and tells them apart by 64-bit keys of what the rules of movement see: move counters and
+/// Reads the positions of rows, and compares them by 64-bit keys of what the rules of movement see: move counters and
 /// history do not count.
 #[derive(Debug, Default)]
 pub struct PositionReader {

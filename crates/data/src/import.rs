@@ -31,7 +31,7 @@ use std::str::FromStr;
 pub enum Format {
     /// Chess games, standard or Chess960.
     Pgn,
-    /// One position a line: FEN, EPD, or the position text of another game; in a table with a header the column `fen`.
+    /// One position per line: FEN, EPD, or the position text of another game; in a table with a header the column `fen`.
     Positions,
     /// Othello games of the WTHOR base as tab-separated lines.
     Wthor,
@@ -136,7 +136,7 @@ impl FromStr for Format {
     }
 }
 
-/// An import that cannot go on.
+/// An import that cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// The source cannot be read or decompressed.
@@ -181,7 +181,7 @@ pub struct ImportCounts {
     pub refused: Vec<String>,
 }
 
-/// Told the counts of an import as they grow.
+/// Callback that gets the counts of an import as they grow.
 pub type Watch = Box<dyn FnMut(&ImportCounts)>;
 
 /// Tables to write, any of them absent.
@@ -233,7 +233,8 @@ impl Importer {
         };
         if !fits {
             let holds = if format.is_annotated() { "annotations" } else { "games or positions" };
-            let reason = format!("a source of format '{format}' holds {holds}, which are not asked for");
+            let reason =
+                format!("a source of format '{format}' holds {holds}, but no table for them is given");
             return Err(ImportError::Misfit { path: path.to_owned(), reason });
         }
         let import = match format {

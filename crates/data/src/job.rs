@@ -3,7 +3,7 @@
 //! A job is a folder: one Parquet file a shard, and `manifest.json`, which says what the job is and which shards are done. A shard is
 //! written under another name, brought to the disk and renamed; only then the manifest names it, which is replaced in the same way. So a
 //! stop at any moment, kill -9 included, loses at most the shard in work, and a second run with the same settings does what
-//! is left. Annotation keeps the shard in work too, in pieces that the next run goes on from.
+//! is left. Annotation keeps the shard in work too, in pieces that the next run continues from.
 #![cfg_attr(
     not(test),
     deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
@@ -17,7 +17,7 @@ pub use manifest::{Job, JobError, Manifest, SetAside, Shard};
 
 use std::time::{Duration, Instant};
 
-/// What a job tells its watcher.
+/// Progress of a job.
 #[derive(Clone, Debug)]
 pub enum JobEvent<'a> {
     /// Work went on.

@@ -1,4 +1,4 @@
-//! PGN of any game as data: tags, moves and what stands between them, and back to text.
+//! PGN of any game as data: tags, moves and the notes between them, and back to text.
 //!
 //! Chess moves are SAN; other games use their own move text, name themselves in the tag `Variant` (`connect4`,
 //! `hex:size=7,swap`) and write their position text in `FEN`, as leagues do.
@@ -25,7 +25,7 @@ pub struct PgnGame {
     pub tags: Vec<(String, String)>,
     /// Where it starts.
     pub start: Position,
-    /// What stands before the first move.
+    /// Notes before the first move.
     pub preface: Vec<Note>,
     /// The moves.
     pub moves: Vec<PgnMove>,
@@ -33,16 +33,16 @@ pub struct PgnGame {
     pub result: String,
 }
 
-/// A move and what stands after it.
+/// A move and the notes after it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PgnMove {
-    /// The move, legal where it stands.
+    /// The move, legal in its position.
     pub mv: Move,
     /// Comments, glyphs and variations after it.
     pub notes: Vec<Note>,
 }
 
-/// What may stand after a move.
+/// What may follow a move.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Note {
     /// A comment, without its braces.

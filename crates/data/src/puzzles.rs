@@ -80,7 +80,7 @@ pub fn read_puzzles(path: &Path, limit: usize) -> Result<Vec<Puzzle>, PuzzleErro
 }
 
 /// Reads the first `limit` puzzles of a CSV text. Columns are found by their names in the header, in any order and case:
-/// `FEN` and `Moves` are needed, `PuzzleId` and `Rating` used where they are. `name` stands in errors.
+/// `FEN` and `Moves` are needed, `PuzzleId` and `Rating` used where they are. `name` appears in errors.
 ///
 /// # Errors
 /// When the text cannot be read, a column is missing, or a row has an illegal position or move.

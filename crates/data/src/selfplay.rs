@@ -38,7 +38,7 @@ pub struct SelfplaySettings {
     pub seed: u64,
     /// A game is cut off after so many plies.
     pub max_plies: u32,
-    /// Games a shard; a stop loses at most those of one.
+    /// Games per shard; a stop loses at most those of one.
     pub shard_size: u64,
     /// The job's folder; the tables are its folders `games` and `annotations`.
     pub out: PathBuf,
@@ -81,15 +81,15 @@ pub fn default_epsilon(rules: Rules) -> f64 {
 pub struct Selfplayed {
     /// Games written.
     pub n_games: u64,
-    /// Annotations written; a position stands at most once in a shard.
+    /// Annotations written; a position occurs at most once in a shard.
     pub n_annotations: u64,
     /// Games given up because the oracle failed; the manifest names the position and the reason.
     pub n_aside: u64,
 }
 
-/// Plays the games, one oracle a thread, and writes them in shards. A random move has the chance `epsilon`; otherwise the oracle's
+/// Plays the games, one oracle per thread, and writes them in shards. A random move has the chance `epsilon`; otherwise the oracle's
 /// choice is played, in Connect Four any move with the best value, all equally likely. All oracles must have the same identity.
-/// Running again goes on where the last run stopped.
+/// Running again continues where the last run stopped.
 ///
 /// # Errors
 /// When the folder holds another job, a table cannot be written, or the oracle fails in every game of a shard.

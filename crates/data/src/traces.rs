@@ -66,7 +66,7 @@ pub struct TraceSettings {
     pub plan: TracePlan,
     /// Makes the traces repeat exactly.
     pub seed: u64,
-    /// Roots a shard; a stop loses at most those of one.
+    /// Roots per shard; a stop loses at most those of one.
     pub shard_size: u64,
     /// The job's folder, which becomes the table of traces.
     pub out: PathBuf,
@@ -86,7 +86,7 @@ pub struct Traced {
 }
 
 /// Grows a tree from each root and writes the traces that are drawn for it, in shards, in the order of the roots. All labelers must
-/// have the same identity. Running again goes on where the last run stopped.
+/// have the same identity. Running again continues where the last run stopped.
 ///
 /// # Errors
 /// When the folder holds another job, no trace fits into the context, a table cannot be written, or all roots of a shard fail.

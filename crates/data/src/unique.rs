@@ -25,7 +25,7 @@ pub fn unique<R: HasPlace, P: AsRef<Path>>(tables: &[P], out: &Path) -> Result<K
     filter::<R, P>(tables, out, |row| !repeats.contains(row))
 }
 
-/// The rows whose position stands in an earlier row.
+/// The rows whose position occurs in an earlier row.
 pub(crate) fn repeats<R: HasPlace, P: AsRef<Path>>(
     tables: &[P],
     beside: &Path,
@@ -39,7 +39,7 @@ pub(crate) fn repeats<R: HasPlace, P: AsRef<Path>>(
     Ok(repeats)
 }
 
-/// Writes `n` rows drawn at random without replacement, in the order they stand; all of them if there are no more.
+/// Writes `n` rows drawn at random without replacement, in their order; all of them if there are no more.
 ///
 /// # Errors
 /// When a table cannot be read or written.

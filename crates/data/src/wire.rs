@@ -1,8 +1,8 @@
-//! What stands on disk: the rows of the four tables, version 1.
+//! What is stored on disk: the rows of the four tables, version 1.
 //!
 //! Every table is one Parquet file or a folder of them. The schemas below are the contract; `docs/data.md` explains the columns.
 //! Files carry `mavis.table` and `mavis.version` in their key-value metadata, and tables of annotations and traces also
-//! `mavis.oracle`, `mavis.oracle_version` and `mavis.oracle_settings`. The same three stand in columns of every row, so that a row
+//! `mavis.oracle`, `mavis.oracle_version` and `mavis.oracle_settings`. The same three are columns of every row, so that a row
 //! group, or a table that another program cut out or joined, still says where its values come from.
 //!
 //! Version 2 comes when a column changes its meaning or goes away; a new optional column keeps the version, and readers skip
@@ -49,10 +49,10 @@ pub trait Row: Sized + Send + 'static {
     /// The leaf columns in the order of the schema, each as its outermost and innermost name.
     const LEAVES: &'static [(&'static str, &'static str)];
 
-    /// Appends the row to column buffers, which stand in the order of [`Row::LEAVES`].
+    /// Appends the row to column buffers, which are in the order of [`Row::LEAVES`].
     fn write(&self, columns: &mut Buffers);
 
-    /// Takes the next row from column cursors, which stand in the order of [`Row::LEAVES`].
+    /// Takes the next row from column cursors, which are in the order of [`Row::LEAVES`].
     ///
     /// # Errors
     /// When a cell that must be there is missing or cannot be understood.

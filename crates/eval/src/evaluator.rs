@@ -28,7 +28,7 @@ pub trait Evaluator<G: Game = Position>: Send + Sync {
     fn describe(&self) -> String;
 
     /// Chooses among moves it has listed for a state, with the list as context: the `%best_action` of the language, which
-    /// tells apart what the values do not, such as the quickest of several certain wins.
+    /// distinguishes what the values do not, such as the quickest of several certain wins.
     ///
     /// Evaluators that know nothing beyond their values choose nothing.
     fn best_action(&self, state: Arc<G>, listed: Vec<MoveValue>) -> BestAction {

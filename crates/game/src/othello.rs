@@ -34,7 +34,7 @@ pub struct Othello {
     own: u64,
     /// Discs of the other side.
     opponent: u64,
-    /// After a pass the discs alone would not tell.
+    /// After a pass the discs alone do not show it.
     side: Side,
 }
 

@@ -5,7 +5,7 @@ use std::{env, fs, path::PathBuf};
 
 const SAMPLE: &str = include_str!("data/hex_neurohex_sample.txt");
 
-/// Replays games of 13x13, one a line, each of which must end with its last move and no sooner; the wins by side.
+/// Replays games of 13x13, one per line, each of which must end with its last move and no sooner; the wins by side.
 fn wins(games: &str) -> [u32; 2] {
     let mut wins = [0; 2];
     for record in games.lines() {

@@ -1,4 +1,4 @@
-//! Building and encoding training examples: 60,000 chess examples a second on one core is the goal.
+//! Building and encoding training examples: 60,000 chess examples per second on one core is the goal.
 #![allow(missing_docs, reason = "criterion's macros write undocumented functions")]
 
 #[path = "../tests/support/mod.rs"]

@@ -18,7 +18,7 @@ use mavis_value::Bucket;
 /// The line of `%top_k`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Listing {
-    /// Moves with their values for the player who makes them, in the order they stand.
+    /// Moves with their values for the player who makes them, in their order.
     Moves(Vec<(Move, Bucket)>),
     /// The game is over.
     Over(Outcome),
@@ -37,7 +37,7 @@ pub struct Answer {
     pub next: Option<Position>,
 }
 
-/// Where the parts of an answer stand, as token indices within it.
+/// The places of the parts of an answer, as token indices within it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AnswerSpans {
     /// The first move of the list, or `invalid`.

@@ -23,17 +23,17 @@ use mavis_value::Mistake;
 /// What the rules say of an answer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AnswerCheck {
-    /// Everything that is wrong, in the order it stands; places count from the first token of the answer.
+    /// Everything that is wrong, in order; places count from the first token of the answer.
     pub mistakes: Vec<Hallucination>,
     /// The listed moves against the legal ones; `None` if no list was asked for or the game is over.
     pub legality: Option<Legality>,
     /// Whether the tracked state is right; `None` if none was asked for.
     pub tracked_right: Option<bool>,
-    /// Whether the best action is legal; `None` if none stands.
+    /// Whether the best action is legal; `None` if there is none.
     pub best_legal: Option<bool>,
-    /// Whether the state after the best action is right; `None` if none stands.
+    /// Whether the state after the best action is right; `None` if there is none.
     pub next_right: Option<bool>,
-    /// Whether the end of the game was told right; `None` if the game goes on and the answer says so too.
+    /// Whether the end of the game was stated correctly; `None` if the game is not over and the answer agrees.
     pub end_right: Option<bool>,
 }
 

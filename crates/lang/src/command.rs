@@ -119,7 +119,7 @@ pub enum CommandError {
     #[error("%top_0 lists nothing")]
     TopZero,
     /// No output is asked for.
-    #[error("the commands ask for nothing")]
+    #[error("the commands request nothing")]
     Nothing,
 }
 

@@ -29,7 +29,7 @@ pub struct Annotation<'a> {
     pub previous: Option<(&'a Position, Move)>,
 }
 
-/// Where the list of moves stands in an example.
+/// The place of the list of moves in an example.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ListSpan {
     /// The index of the first move token; everything before it is the prompt of the star layout.
@@ -73,7 +73,7 @@ pub struct Example {
     pub input_len: usize,
     /// Where the moves are; `None` if only state tracking is asked for.
     pub list: Option<ListSpan>,
-    /// The index of the best action's move token, if one stands.
+    /// The index of the best action's move token, if there is one.
     pub best_at: Option<usize>,
 }
 
@@ -117,7 +117,7 @@ pub enum BuildError {
     #[error("%best_action needs the oracle's choice")]
     NoBest,
     /// A code that is no move of the game.
-    #[error("{0:?} is no move of this game")]
+    #[error("{0:?} is not a move of this game")]
     ForeignMove(Move),
 }
 

@@ -84,7 +84,7 @@ impl AnswerProgress {
         }
     }
 
-    /// Where the answer stands.
+    /// How far the answer is.
     #[must_use]
     pub fn step(&self) -> Step {
         self.step

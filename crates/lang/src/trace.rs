@@ -11,8 +11,8 @@
 //! ```
 //!
 //! A leaf selects its best action with its value. An inner node compares its children by what each decided, seen from
-//! the other side, and selects the first of the highest. Where the game is over, `invalid` stands for the move. The
-//! compact variant leaves out `%prev_state`, since the parent's state already stands further up.
+//! the other side, and selects the first of the highest. Where the game is over, `invalid` replaces the move. The
+//! compact variant leaves out `%prev_state`, since the parent's state is already in the trace.
 
 mod checker;
 mod counts;
@@ -111,7 +111,7 @@ pub struct Trace {
 /// An evaluated node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TraceNode {
-    /// The position as it stands in the text.
+    /// The position as it is in the text.
     pub position: Position,
     /// Its moves or the outcome.
     pub listing: Listing,

@@ -67,7 +67,7 @@ Moves are spelled as everywhere else in Mavis, with one exception: castling is t
 
 ## States
 
-One token a square or field, always in the same place.
+One token per square or field, always in the same place.
 Boards begin at a1 and go row by row; `x` is the first player, `o` the second, `.` an empty cell.
 
 | game | fields | order |
@@ -75,8 +75,8 @@ Boards begin at a1 and go row by row; `x` is the first player, `o` the second, `
 "#;
 
 const VALUES: &str = r#"
-Castling rights stand in four places (White's king side and queen side, then Black's): `K Q k q` in chess, the file of the rook in Chess960, `-` without the right.
-En passant takes two places and stands only where such a capture is legal.
+Castling rights take four places (White's king side and queen side, then Black's): `K Q k q` in chess, the file of the rook in Chess960, `-` without the right.
+En passant takes two places and is written only where such a capture is legal.
 Halfmoves are one count (at most 162), full moves three digits (at most 999).
 History is not part of a state, so a game that repetition ends is not over in the language.
 
@@ -103,15 +103,15 @@ const TRACES: &str = r#"
 
 Nodes above the depth expand their best moves, in the order of their values.
 A leaf selects its best action; an inner node compares its children by what each decided, seen from the other side, and selects the first of the highest.
-Where the game is over `invalid` stands for the move, and the value is 1, 33 or 64.
-The compact variant leaves out `%prev_state`, since the parent's state already stands further up.
+Where the game is over `invalid` replaces the move, and the value is 1, 33 or 64.
+The compact variant leaves out `%prev_state`, since the parent's state is already in the trace.
 
 "#;
 
 const MISTAKES: &str = r"
 ## Mistakes
 
-The parser accepts only the spelling above, so whatever it reads prints back as it stood.
+The parser accepts only the spelling above, so whatever it reads prints back unchanged.
 What does not parse, or is not true, is a hallucination of one of these kinds; the last three occur only in traces.
 
 | kind | meaning |
@@ -196,7 +196,7 @@ fn write_mistakes(page: &mut String) {
         let meaning = match kind {
             Mistake::Malformed => "not a sentence of the language",
             Mistake::IllegalMove => "a move the rules do not allow",
-            Mistake::MissingMove => "fewer moves than there are and were asked for",
+            Mistake::MissingMove => "fewer moves than exist and were requested",
             Mistake::RepeatedMove => "a move listed twice",
             Mistake::WrongState => "a state that does not follow, or that cannot be",
             Mistake::WrongEnd => "an end that is none, a missed one, or the wrong outcome",

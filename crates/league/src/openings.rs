@@ -75,7 +75,7 @@ impl<G: FromRules> Openings<G> {
         self.rules.clone()
     }
 
-    /// The opening of pair `number`; a book that is used up begins anew.
+    /// The opening of pair `number`; a book that is used up starts over.
     ///
     /// # Errors
     /// When the book's line does not belong to the game.

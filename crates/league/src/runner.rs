@@ -173,7 +173,7 @@ pub enum RunError {
         known: String,
     },
     /// Adjudication names a judge of another game.
-    #[error("adjudication.exact: '{name}' does not judge {game}")]
+    #[error("adjudication.exact: '{name}' does not evaluate {game}")]
     OtherJudge {
         /// The name.
         name: String,
@@ -364,7 +364,7 @@ fn build_all<G: FromRules>(task: &Task<G>, numbers: &[usize]) -> Vec<Result<Box<
     std::thread::scope(|scope| {
         let builders: Vec<_> = numbers.iter().map(|&idx| scope.spawn(move || build(idx))).collect();
         let built = builders.into_iter().map(|builder| builder.join());
-        // A panic goes on where it would have without threads.
+        // A panic continues where it would have without threads.
         built.map(|player| player.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     })
 }

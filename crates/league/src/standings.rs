@@ -1,4 +1,4 @@
-//! Where a league stands: ratings, cross table, ends of games; computed anew from the game log at any time.
+//! The standings of a league: ratings, cross table, ends of games; recomputed from the game log at any time.
 #![cfg_attr(
     not(test),
     deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
@@ -103,7 +103,7 @@ impl Standings {
     }
 }
 
-/// Where the league stands after these games.
+/// The standings of the league after these games.
 ///
 /// # Errors
 /// When the ratings section names no player, or the test makes no sense.

@@ -36,6 +36,6 @@ pub enum ModelError {
     #[error("fan-out answers requests that give a position and ask for a list of moves")]
     NoList,
     /// A worker thread died.
-    #[error("a thread that builds batches died")]
+    #[error("a thread that builds batches panicked")]
     Loader,
 }

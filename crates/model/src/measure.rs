@@ -21,9 +21,9 @@ pub const PROMPT_PASS: (usize, usize) = (16, 112);
 /// How fast a decoder is. Times are medians.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Speed {
-    /// Tokens a second of the prompt pass.
+    /// Tokens per second of the prompt pass.
     pub prompt_tokens_per_second: f64,
-    /// Tokens a second of one stream, written one by one after a prompt.
+    /// Tokens per second of one stream, written one by one after a prompt.
     pub sequential_tokens_per_second: f64,
     /// Seconds to evaluate one position with its legal moves given, all at once.
     pub fan_out_seconds: f64,
@@ -31,7 +31,7 @@ pub struct Speed {
     pub fan_out_alone_seconds: f64,
     /// Seconds to write the list of the same moves one by one, prompt included.
     pub sequential_seconds: f64,
-    /// Evaluations a second in batches of 16 with legal moves given.
+    /// Evaluations per second in batches of 16 with legal moves given.
     pub batch_evaluations_per_second: f64,
     /// The same one by one in batches of 16: all streams advance together.
     pub batch_sequential_per_second: f64,
@@ -78,7 +78,7 @@ pub fn speed(decoder: &mut MavDecoder, position: &Position, time: Duration) -> R
     })
 }
 
-/// Evaluations a second of batches of `n` of these positions, one after another, legal moves given: packing, the pass and
+/// Evaluations per second of batches of `n` of these positions, one after another, legal moves given: packing, the pass and
 /// reading.
 ///
 /// # Errors

@@ -112,7 +112,7 @@ impl Packer {
         example.list.filter(|list| !list.is_terminal()).map_or(example.tokens.len(), |list| list.start)
     }
 
-    /// Appends an example with its listed moves as branches that see what stands before the list but not each other. The
+    /// Appends an example with its listed moves as branches that see the text before the list but not each other. The
     /// trunk may be longer than the input: a tracked state is a chain between the two. What follows the list in the example is
     /// left out; an example without a list of moves is laid out as a chain.
     pub fn push_star(&self, packed: &mut PackedBatch, example: &Example, annotated: &AnnotatedPosition) {
@@ -128,7 +128,7 @@ impl Packer {
         }
     }
 
-    /// Appends what stands before the list, and learns which moves may come first; the values are not known.
+    /// Appends the text before the list, and learns which moves may come first; the values are not known.
     pub fn push_legal_moves(
         &self,
         packed: &mut PackedBatch,

@@ -38,7 +38,7 @@ pub use settings::{PredictorPreset, PredictorSettings, SampleSource};
 use crate::{
     ModelError,
     loader::Loader,
-    train::{Averaged, Card, Lesson, Measurement},
+    train::{Averaged, Card, Measurement, Objective},
 };
 use mavis_data::{Annotations, Puzzle};
 use mavis_game::{Move, Position};
@@ -221,7 +221,7 @@ impl Predictor {
 }
 
 /// What a predictor learns from and is measured on.
-pub struct PredictorLesson {
+pub struct PredictorObjective {
     /// What is predicted.
     pub spec: PredictorSpec,
     /// The training batches.
@@ -234,7 +234,7 @@ pub struct PredictorLesson {
     pub puzzles: Vec<Puzzle>,
 }
 
-impl Lesson for PredictorLesson {
+impl Objective for PredictorObjective {
     fn loader(&self, first: u64, n_workers: usize) -> Loader {
         Loader::start(&self.batches, first, n_workers)
     }

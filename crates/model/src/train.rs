@@ -41,7 +41,7 @@ pub struct Material {
 }
 
 /// What a run learns, and how it is measured.
-pub trait Lesson {
+pub trait Objective {
     /// Starts the threads that build its batches, from batch number `first` on.
     fn loader(&self, first: u64, n_workers: usize) -> Loader;
 
@@ -76,7 +76,7 @@ pub struct StepLine {
     pub progress: f32,
     /// Examples seen in this process.
     pub examples: u64,
-    /// Tokens a second over the last lines.
+    /// Tokens per second over the last lines.
     pub tokens_per_second: f64,
     /// Share of the time spent waiting for batches.
     pub waiting: f64,
@@ -144,15 +144,15 @@ pub fn train(
     settings: &TrainSettings,
     keeper: &mut dyn Keeper,
 ) -> Result<(), ModelError> {
-    learn(trainer, &MavLesson { material, settings }, &settings.run, keeper)
+    learn(trainer, &MavObjective { material, settings }, &settings.run, keeper)
 }
 
-struct MavLesson<'a> {
+struct MavObjective<'a> {
     material: &'a Material,
     settings: &'a TrainSettings,
 }
 
-impl Lesson for MavLesson<'_> {
+impl Objective for MavObjective<'_> {
     fn loader(&self, first: u64, n_workers: usize) -> Loader {
         Loader::start(&self.material.mixture, first, n_workers)
     }
@@ -191,13 +191,13 @@ impl Lesson for MavLesson<'_> {
 /// A network that fails, a record that cannot be used, a keeper that cannot keep.
 pub fn learn(
     trainer: &mut dyn Trainer,
-    lesson: &dyn Lesson,
+    objective: &dyn Objective,
     pace: &RunSettings,
     keeper: &mut dyn Keeper,
 ) -> Result<(), ModelError> {
     let mut run = TrainingLoop {
         trainer,
-        lesson,
+        objective,
         pace,
         started: Instant::now(),
         paused: Duration::ZERO,
@@ -210,7 +210,7 @@ pub fn learn(
 
 struct TrainingLoop<'a> {
     trainer: &'a mut dyn Trainer,
-    lesson: &'a dyn Lesson,
+    objective: &'a dyn Objective,
     pace: &'a RunSettings,
     started: Instant,
     /// Time spent on measurements and checkpoints, which a budget of minutes does not count.
@@ -232,7 +232,7 @@ struct Meter {
 impl TrainingLoop<'_> {
     fn go(&mut self, keeper: &mut dyn Keeper) -> Result<(), ModelError> {
         let pace = self.pace;
-        let mut loader = self.lesson.loader(self.trainer.step(), pace.workers);
+        let mut loader = self.objective.loader(self.trainer.step(), pace.workers);
         let mut submitted = self.trainer.step();
         self.meter.since = Some(Instant::now());
         loop {
@@ -323,7 +323,7 @@ impl TrainingLoop<'_> {
                 .loss
                 .tags
                 .iter()
-                .filter_map(|row| Some((*self.lesson.kinds().get(usize::from(row.tag))?, row.loss)))
+                .filter_map(|row| Some((*self.objective.kinds().get(usize::from(row.tag))?, row.loss)))
                 .collect(),
             gradient_norm: report.update.gradient_norm,
         }
@@ -336,7 +336,7 @@ impl TrainingLoop<'_> {
         let (step, seconds, examples) = (self.trainer.step(), self.seconds(), self.examples);
         let begin = Instant::now();
         let mut measured = Measurement { step, seconds, examples, ..Measurement::default() };
-        self.lesson.measure(&mut Averaged(&mut *self.trainer), &mut measured)?;
+        self.objective.measure(&mut Averaged(&mut *self.trainer), &mut measured)?;
         measured.measuring = begin.elapsed().as_secs_f64();
         keeper.log(&Event::Measure(measured))
     }

@@ -5,7 +5,7 @@ use mavis_data::bag::{BagRecord, BagWriter};
 use mavis_data::{AnnotatedPosition, Annotations};
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_model::predictor::{
-    BagSamples, PositionSamples, Predictor, PredictorBatches, PredictorLesson, PredictorModel,
+    BagSamples, PositionSamples, Predictor, PredictorBatches, PredictorModel, PredictorObjective,
     PredictorSettings, PredictorTarget, Samples, Target, tokens,
 };
 use mavis_model::train::{Budget, Event, Keeper, RunFolder, learn};
@@ -161,21 +161,21 @@ impl Keeper for Notes {
     }
 }
 
-fn lesson(settings: &PredictorSettings) -> PredictorLesson {
+fn objective(settings: &PredictorSettings) -> PredictorObjective {
     let held_out = annotated(40, 4).into_iter().take(20).collect();
-    lesson_of(settings, annotated(400, 3), held_out)
+    objective_of(settings, annotated(400, 3), held_out)
 }
 
-fn lesson_of(
+fn objective_of(
     settings: &PredictorSettings,
     train: Vec<AnnotatedPosition>,
     measured: Vec<AnnotatedPosition>,
-) -> PredictorLesson {
+) -> PredictorObjective {
     let train: Arc<dyn Annotations> = Arc::new(train);
     let samples = PositionSamples::new(train, settings.target).unwrap();
     let spec = settings.spec().unwrap();
     let sets: Vec<(Arc<dyn Samples>, f32)> = vec![(Arc::new(samples), 1.0)];
-    PredictorLesson {
+    PredictorObjective {
         spec,
         batches: PredictorBatches::new(sets, settings.samples, spec.bins, settings.run.seed).unwrap(),
         validation_positions: measured.len(),
@@ -185,12 +185,12 @@ fn lesson_of(
 }
 
 fn run(settings: &PredictorSettings, state: Option<TrainState>, stop_after: Option<usize>) -> Notes {
-    run_lesson(settings, &lesson(settings), state, stop_after)
+    run_objective(settings, &objective(settings), state, stop_after)
 }
 
-fn run_lesson(
+fn run_objective(
     settings: &PredictorSettings,
-    lesson: &PredictorLesson,
+    objective: &PredictorObjective,
     state: Option<TrainState>,
     stop_after: Option<usize>,
 ) -> Notes {
@@ -198,7 +198,7 @@ fn run_lesson(
     let state = state.unwrap_or_else(|| TrainState::new(initial_parameters(&config).unwrap()));
     let mut trainer = CpuTrainer::new(config, settings.run.optimizer.clone(), state).unwrap();
     let mut notes = Notes { stop_after, ..Notes::default() };
-    learn(&mut trainer, lesson, &settings.run, &mut notes).unwrap();
+    learn(&mut trainer, objective, &settings.run, &mut notes).unwrap();
     notes
 }
 
@@ -212,8 +212,8 @@ fn by_heart(target: Target, n: usize, n_steps: u64) -> (f32, mavis_model::predic
     settings.samples = if target == Target::ActionValue { 32 } else { 16 };
     settings.run.optimizer.algorithm = Algorithm::Muon;
     settings.run.optimizer.average_decay = 0.9;
-    let lesson = lesson_of(&settings, known.clone(), known);
-    let notes = run_lesson(&settings, &lesson, None, None);
+    let objective = objective_of(&settings, known.clone(), known);
+    let notes = run_objective(&settings, &objective, None, None);
     let last = &notes.losses[notes.losses.len() - 10..];
     (last.iter().sum::<f32>() / 10.0, notes.quality.last().unwrap().clone())
 }
@@ -299,7 +299,7 @@ fn bags_are_read_by_kind_and_others_refused() {
     assert_eq!((first.action, first.target), (tokens::action_index("e2e4"), PredictorTarget::Value(0.53)));
     assert!(BagSamples::open(&path, Target::ActionValue, |_| false).unwrap().is_empty());
     let refused = BagSamples::open(&path, Target::StateValue, |_| true).unwrap_err();
-    assert_eq!(refused.to_string(), "record 0 is not of the kind that target sv learns from");
+    assert_eq!(refused.to_string(), "record 0 has no data for target sv");
     let path = folder.path().join("odd.bag");
     for (record, reason) in [
         (BagRecord::StateValue(fen, 1.5), "1.5 is no win probability"),
@@ -365,7 +365,7 @@ fn a_run_folder_goes_on_and_ships_a_predictor() {
     keeper.keep_settings(&settings).unwrap();
     let state = TrainState::new(initial_parameters(&config).unwrap());
     let mut trainer = CpuTrainer::new(config.clone(), settings.run.optimizer.clone(), state).unwrap();
-    learn(&mut trainer, &lesson(&settings), &settings.run, &mut keeper).unwrap();
+    learn(&mut trainer, &objective(&settings), &settings.run, &mut keeper).unwrap();
     let seeded = TransformerConfig { init_seed: 99, ..config.clone() };
     assert_eq!(open().resume(&seeded).unwrap().unwrap().step, 3);
     let wider = TransformerConfig { d_ff: 96, ..config };

@@ -365,7 +365,7 @@ fn times(section: usize) -> Result<(), NetError> {
     Ok(())
 }
 
-/// Boards a second of a net of paper 004's kind: four convolutions and two dense layers over Connect Four.
+/// Boards per second of a net of paper 004's kind: four convolutions and two dense layers over Connect Four.
 fn small_net(n: usize) -> Result<(), NetError> {
     let leaky = ConvLayer::LeakyRelu { slope: 0.01 };
     let mut layers: Vec<ConvLayer> =

@@ -1,4 +1,4 @@
-//! Checkpoints: a full one goes on with a run exactly, a small one ships.
+//! Checkpoints: a full one continues with a run exactly, a small one ships.
 #![cfg_attr(
     not(test),
     deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
@@ -234,7 +234,7 @@ impl<C: NetworkConfig> SmallCheckpoint<C> {
         Self::from_bytes(path, &read(path)?, vocabulary)
     }
 
-    /// The same from memory, such as a model built into the program; `name` stands in errors.
+    /// The same from memory, such as a model built into the program; `name` appears in errors.
     ///
     /// # Errors
     /// See [`CheckpointError`].

@@ -43,7 +43,7 @@ pub struct TransformerConfig {
 pub struct Variant {
     /// How a row is normalized.
     pub norm: NormKind,
-    /// What the residual stream goes on from.
+    /// What the residual stream continues from.
     pub placement: NormPlacement,
     /// Rows of a learned table of positions, added to the embedding in place of the rotation; `None` means rotary positions.
     pub learned_positions: Option<usize>,
@@ -62,7 +62,7 @@ pub enum NormKind {
     Layer,
 }
 
-/// What the residual stream goes on from.
+/// What the residual stream continues from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NormPlacement {

@@ -71,7 +71,7 @@ impl Device {
         )
     }
 
-    /// A trainer that goes on from a state, for batches of up to `max_tokens` tokens; with `ranks` it computes its share of each.
+    /// A trainer that continues from a state, for batches of up to `max_tokens` tokens; with `ranks` it computes its share of each.
     ///
     /// # Errors
     /// As [`resolved`](Self::resolved), and when the shape or the state is refused.
@@ -106,7 +106,7 @@ impl Device {
         }
     }
 
-    /// A small net that goes on from a state.
+    /// A small net that continues from a state.
     ///
     /// # Errors
     /// As [`resolved`](Self::resolved), and when the layers or the state are refused.

@@ -13,7 +13,7 @@
 //!
 //! [`Device`] says where to compute, and opens networks there.
 //!
-//! [`Checkpoint`] goes on with a run exactly where it stopped; [`SmallCheckpoint`] is what ships.
+//! [`Checkpoint`] continues with a run exactly where it stopped; [`SmallCheckpoint`] is what ships.
 //!
 //! What the tokens mean is not known here; crate `model` builds batches and reads logits.
 //!

@@ -92,7 +92,7 @@ pub trait Trainer: Send {
         Ok(self.logits_of(batch, &[Want::rows(rows)], weights)?.pop().unwrap_or_default())
     }
 
-    /// The gradient buffer as it stands, `[layout.len()]`.
+    /// The gradient buffer as it is, `[layout.len()]`.
     ///
     /// # Errors
     /// A device failure.

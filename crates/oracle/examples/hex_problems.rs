@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release -p mavis-oracle --example hex_problems -- 6-7 20000
 //!
-//! The arguments are the board sizes, the limit of nodes a position and, to share the work, a part (`0/4`). Lines of
+//! The arguments are the board sizes, the limit of nodes per position and, to share the work, a part (`0/4`). Lines of
 //! an earlier run on standard input are passed on and their positions skipped.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a program for a person who reads its output")]
 

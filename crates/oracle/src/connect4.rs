@@ -2,7 +2,7 @@
 //!
 //! Alpha-beta over bitboards: a search with a null window decides whether the score is above a number, and the window
 //! closes in on the score. A table keeps proven bounds; moves that make most winning cells go first; moves that lose
-//! at once are never tried; a double threat ends a branch without search. Positions of up to four plies stand in a
+//! at once are never tried; a double threat ends a branch without search. Positions of up to four plies are in a
 //! book that the same code built.
 
 mod board;
@@ -18,7 +18,7 @@ use mavis_game::{Connect4, Game, Move, Position, Rules};
 use search::{COLUMNS, Search};
 use table::Table;
 
-/// The memory of a solver unless told otherwise, in bytes.
+/// The default memory of a solver, in bytes.
 pub const DEFAULT_MEMORY: usize = 64 << 20;
 
 /// Solves Connect Four positions exactly; its memory makes related positions cheaper.

@@ -150,13 +150,13 @@ impl UciOracle {
                 }
             }
             let busy = n_asked > idx + 1;
-            let heard = asked.and_then(|()| engine.hear(&self.settings, busy));
-            match heard.and_then(|best| engine.ranking(position, &best)) {
+            let received = asked.and_then(|()| engine.receive(&self.settings, busy));
+            match received.and_then(|best| engine.ranking(position, &best)) {
                 Ok(Some(ranking)) => results.push(Ok(ranking)),
                 // Some moves have no score yet: rare, so the queue is given up and the position asked again by itself.
                 Ok(None) => {
                     let mut waiting = idx + 1..n_asked;
-                    let drained = waiting.all(|_| engine.hear(&self.settings, false).is_ok());
+                    let drained = waiting.all(|_| engine.receive(&self.settings, false).is_ok());
                     self.engine = drained.then_some(engine);
                     return (results, false);
                 }

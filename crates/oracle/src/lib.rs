@@ -1,7 +1,7 @@
 //! Oracles: the right value of every legal move, or the best there is.
 //!
 //! An [`Oracle`] takes a position and gives a [`Ranking`]: a score and a win probability for each legal move, best
-//! first. Behind the trait stand [`connect4`], an exact solver; [`othello`], exact near the end of the game; [`togyz`], a
+//! first. It is implemented by [`connect4`], an exact solver; [`othello`], exact near the end of the game; [`togyz`], a
 //! depth-limited search; [`hex`], tree search with playouts and an exact solver; [`syzygy`], chess endings from
 //! tablebase files; and [`engine`], any UCI engine as a child process that is replaced when it fails.
 //! [`pool::evaluate_all`] puts several oracles to work on one stream of positions, and [`OracleEvaluator`] makes an

@@ -1,4 +1,4 @@
-//! The one trait that solvers and engines stand behind.
+//! The one trait that solvers and engines implement.
 
 use crate::Ranking;
 use crate::process::EngineError;
@@ -55,7 +55,7 @@ impl fmt::Display for Identity {
 #[non_exhaustive]
 pub enum OracleError {
     /// The position belongs to a game the oracle does not know.
-    #[error("{oracle} does not judge {rules}")]
+    #[error("{oracle} does not evaluate {rules}")]
     WrongGame {
         /// The oracle's name.
         oracle: String,

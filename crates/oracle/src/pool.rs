@@ -16,9 +16,9 @@ pub struct PoolResult {
     pub result: Result<Ranking, OracleError>,
 }
 
-/// Judges every position, one oracle a thread, and hands each result to `sink` on the calling thread as it comes.
+/// Judges every position, one oracle per thread, and hands each result to `sink` on the calling thread as it comes.
 ///
-/// Results come in the order they are finished; [`PoolResult::number`] tells the stream's order. Memory stays flat: a
+/// Results come in the order they are finished; [`PoolResult::number`] gives the stream's order. Memory stays flat: a
 /// position is drawn only when an oracle is free. When `sink` answers `false` no further position is drawn, and the
 /// call returns after the ones in work.
 pub fn evaluate_all<O, I>(oracles: &mut [O], positions: I, mut sink: impl FnMut(PoolResult) -> bool)

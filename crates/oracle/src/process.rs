@@ -65,7 +65,7 @@ pub enum EngineError {
         source: io::Error,
     },
     /// The process ended while an answer was due.
-    #[error("the engine died ({})", status.map_or_else(|| "status unknown".to_owned(), |status| status.to_string()))]
+    #[error("the engine exited ({})", status.map_or_else(|| "status unknown".to_owned(), |status| status.to_string()))]
     Died {
         /// How it ended, where known.
         status: Option<ExitStatus>,

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// The score of mate in one; a win whose next capture or pawn move is n plies away scores n less, a loss the negative.
 ///
-/// Wins within the fifty-move rule are at most 100 plies (101 rounded) from it, so the sign always tells the result.
+/// Wins within the fifty-move rule are at most 100 plies (101 rounded) from it, so the sign always gives the result.
 const MATE: i32 = 200;
 const NAME: &str = "syzygy";
 

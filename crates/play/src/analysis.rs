@@ -79,8 +79,8 @@ impl Analysis {
         Some(Self { choice, moves })
     }
 
-    /// Tells the best lines, as many as the limit asks for, the best first.
-    pub fn tell(&self, limit: &Limit, sink: &mut dyn FnMut(&Thought)) {
+    /// Reports the best lines, as many as the limit requests, best first.
+    pub fn report(&self, limit: &Limit, sink: &mut dyn FnMut(&Thought)) {
         let n_lines = (limit.lines.max(1) as usize).min(self.moves.len());
         let nodes = self.choice.thought.nodes;
         sink(&self.choice.thought);

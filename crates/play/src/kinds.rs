@@ -29,7 +29,7 @@ use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 /// Positions a search over an oracle remembers; a ranking takes some kilobytes at most.
 const REMEMBERED: usize = 20_000;
-/// What an engine spends on a position unless told, as an oracle.
+/// Nodes of an engine per position as an oracle, by default.
 const ORACLE_NODES: u64 = 100_000;
 
 /// Adds `oracle` and `oracle-mcts`. Engines are looked up in `search_path` (the variable `PATH`).
@@ -37,12 +37,12 @@ pub fn add_oracles(registry: &mut Registry, search_path: Option<OsString>) {
     let path = search_path.clone();
     registry.add(Kind {
         name: "oracle",
-        help: "the best oracle of the game: exact for Connect Four, a chess engine, our searches for Othello, Togyz and Hex",
+        help: "the best oracle of the game: an exact solver for Connect Four, an engine for chess, built-in searches for Othello, Togyz and Hex",
         keys: vec![
             Key::new("argument", "the UCI engine for chess (default stockfish)"),
-            Key::new("nodes", "nodes a position, playouts in Hex (default 100000 for engines, 20000 playouts)"),
+            Key::new("nodes", "nodes per position, playouts in Hex (default 100000 for engines, 20000 playouts)"),
             Key::new("depth", "depth in plies instead of nodes"),
-            Key::new("movetime", "milliseconds a position instead of nodes, engines only"),
+            Key::new("movetime", "milliseconds per position instead of nodes, engines only"),
             Key::new("threads", "threads of the engine (default 1)"),
             Key::new("hash", "mebibytes of the engine's hash (default what the nodes can fill)"),
         ],
@@ -54,7 +54,7 @@ pub fn add_oracles(registry: &mut Registry, search_path: Option<OsString>) {
     });
     let mut keys = vec![
         Key::new("argument", "the UCI engine for chess (default stockfish)"),
-        Key::new("oracle_nodes", "nodes a position for the oracle (default 100000 for engines)"),
+        Key::new("oracle_nodes", "nodes per position for the oracle (default 100000 for engines)"),
     ];
     keys.extend(search_keys());
     registry.add(Kind {
@@ -96,7 +96,7 @@ pub fn add_engines(registry: &mut Registry, search_path: Option<OsString>) {
         keys: vec![
             Key::new("argument", "the engine's program (default stockfish)"),
             Key::new("args", "arguments of the program, separated by spaces"),
-            Key::new("nodes", "nodes a move (default 100000 where nothing else limits it)"),
+            Key::new("nodes", "nodes per move (default 100000 if nothing else limits it)"),
             Key::new("depth", "plies a move"),
             Key::new("movetime", "milliseconds a move"),
             Key::new("skill", "the engine's Skill Level"),
@@ -130,7 +130,8 @@ pub fn add_engines(registry: &mut Registry, search_path: Option<OsString>) {
     }
 }
 
-const PATIENCE_HELP: &str = "milliseconds an answer may be overdue (default 5000, 60000 for the first one)";
+const PATIENCE_HELP: &str =
+    "timeout of an answer in milliseconds beyond its time limit (default 5000, 60000 for the first one)";
 
 /// A patience that is given holds for every answer.
 fn patience(options: &mut Options<'_>) -> Result<Patience, BuildError> {

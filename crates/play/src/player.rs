@@ -75,13 +75,13 @@ pub trait Player<G: Game = Position>: Send {
         None
     }
 
-    /// Goes on from a saved tree when it is next asked about the tree's position.
+    /// Continues from a saved tree when it is next asked about the tree's position.
     ///
     /// # Errors
     /// When it grows no tree of that kind, or the tree cannot be taken up.
     fn resume(&mut self, tree: &SavedTree) -> Result<(), PlayerError> {
         let _ = tree;
-        Err(PlayerError::Failed(format!("{} keeps no tree to go on from", self.name())))
+        Err(PlayerError::Failed(format!("{} has no tree to resume", self.name())))
     }
 }
 

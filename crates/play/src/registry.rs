@@ -168,7 +168,10 @@ impl<G: Game> Registry<G> {
             name: "mcts",
             help: "plain MCTS with random rollouts",
             keys: vec![
-                Key::new("sims", "simulations a move (default 1000; a time limit alone lifts it)"),
+                Key::new(
+                    "sims",
+                    "simulations per move (default 1000; no limit if only a time limit is given)",
+                ),
                 Key::new("c", "exploration constant, from 0 on (default 1.414)"),
             ],
             open: false,

@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr, time::Duration};
 /// A player as the user writes it: `kind`, `kind:argument`, `kind:argument,key=value,...`.
 ///
 /// Only the first item may be a bare argument (`lookahead:2`, `uci:stockfish,nodes=2000`). A value that holds commas,
-/// such as a player inside a player, stands in braces: `mpc:evaluator={uci:stockfish,nodes=2000},steps=1`. The same as
+/// such as a player inside a player, is written in braces: `mpc:evaluator={uci:stockfish,nodes=2000},steps=1`. The same as
 /// a TOML table: `{ player = "uci", argument = "stockfish", nodes = 2000 }`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlayerSpec {

@@ -152,7 +152,7 @@ fn a_dead_engine_is_started_again_once() {
 #[test]
 fn an_engine_that_fails_twice_fails_with_a_reason() {
     for (on_go, part) in [
-        ("exit 3", "the engine died"),
+        ("exit 3", "the engine exited"),
         ("echo bestmove e2e5", "expected a legal best move, got 'e2e5'"),
         ("echo bestmove '(none)'", "a legal best move"),
         ("sleep 60", "no bestmove within"),

@@ -93,7 +93,7 @@ impl<G: Planes> Player<G> for ProbsPlayer<G> {
         let moves = opinions.iter().map(|opinion| opinion.analysis(self.model.config.algorithm)).collect();
         let analysis = Analysis::of_moves(moves, nodes)
             .ok_or_else(|| PlayerError::Failed("no legal move".to_owned()))?;
-        analysis.tell(&turn.limit, turn.sink);
+        analysis.report(&turn.limit, turn.sink);
         Ok(analysis)
     }
 }

@@ -69,7 +69,7 @@ struct BeamNode<G> {
     state: G,
     /// For the side to move here, -1 to 1.
     value: Option<f32>,
-    /// Its children stand side by side.
+    /// Its children are adjacent.
     first_child: usize,
     n_children: usize,
     /// The move that leads here.
@@ -158,7 +158,7 @@ impl<G: Game> Beam<G> {
         self.back_up();
     }
 
-    /// Negamax from the leaves to the root: children stand after their parent.
+    /// Negamax from the leaves to the root: children follow their parent.
     fn back_up(&mut self) {
         for index in (0..self.nodes.len()).rev() {
             let BeamNode { first_child, n_children, .. } = self.nodes[index];

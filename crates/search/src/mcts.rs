@@ -1,8 +1,8 @@
 //! MCTS over any evaluator, as in paper 001 (algorithms 1 to 8), with or without the rules.
 //!
 //! [`Search`] owns a tree and an evaluator and keeps `batch` evaluations in flight; it can be run again after moves
-//! were played and then goes on with the part of the tree below them. [`search_game`] is the same search for code that
-//! finds values at once, without futures. What every option does stands in `docs/search.md`; the table of them is
+//! were played and then continues with the part of the tree below them. [`search_game`] is the same search for code that
+//! finds values at once, without futures. `docs/search.md` explains every option; the table of them is
 //! [`MctsSettings::tunables`].
 
 mod choice;

@@ -33,7 +33,7 @@ tunables! {
     }
 }
 
-/// A decided tree; node 0 is the root, and every node stands after its parent.
+/// A decided tree; node 0 is the root, and every node follows its parent.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MinimaxTree<G = Position> {
     /// The nodes, level by level.

@@ -71,7 +71,7 @@ pub fn search_game<G: Game>(root: &G, settings: &RolloutSettings, stop: &Stop) -
     tree.expand(ROOT, &moves);
     let mut simulations = 0;
     if !moves.is_empty() {
-        // The clock is read every 16 simulations: even the slowest game does thousands a second.
+        // The clock is read every 16 simulations: even the slowest game does thousands per second.
         while simulations < settings.simulations && (simulations % 16 != 0 || !stop.is_due()) {
             simulate(&mut tree, root, settings, &mut random);
             simulations += 1;

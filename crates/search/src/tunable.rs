@@ -90,7 +90,7 @@ pub enum TunableError {
     },
 }
 
-/// A type that can stand in a row.
+/// A type that a row can hold.
 pub trait TunableValue: Sized {
     /// Reads a value; `None` if the text is malformed or out of range.
     fn read(text: &str, range: Range) -> Option<Self>;
@@ -291,7 +291,7 @@ macro_rules! tunables {
 }
 pub(crate) use tunables;
 
-/// Makes an enum of bare words that can stand in a row.
+/// Makes an enum of bare words that a row can hold.
 macro_rules! choice {
     ($(#[$meta:meta])* pub enum $choice:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$meta])*

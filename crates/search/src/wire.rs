@@ -1,6 +1,6 @@
 //! Trees as data: JSON that can be saved, loaded, searched on, compared and drawn.
 //!
-//! A [`SavedTree`] is flat: node 0 is the root, and a move names the node behind it. Moves stand as text for people
+//! A [`SavedTree`] is flat: node 0 is the root, and a move names the node behind it. Moves are given as text for people
 //! and as codes for programs. Values are from -1 to 1 for the player who makes the move.
 #![cfg_attr(
     not(test),
@@ -43,7 +43,7 @@ pub struct SavedTree {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SavedNode {
-    /// The state as the evaluator told it, where it is the world model.
+    /// The state by the evaluator's answer, where it is the world model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
     /// Sum of the values backed up through the move that leads here, for the player who makes it.
@@ -128,7 +128,7 @@ pub enum TreeError {
 }
 
 impl SavedTree {
-    /// The tree as JSON, one node a line.
+    /// The tree as JSON, one node per line.
     ///
     /// # Errors
     /// When a number cannot be written (there is no JSON for infinities).

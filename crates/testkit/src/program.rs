@@ -88,7 +88,7 @@ impl Program {
     }
 }
 
-/// The words of a line: what stands between spaces, or between single quotes.
+/// The words of a line: what is between spaces, or between single quotes.
 fn words(line: &str) -> Vec<&str> {
     let parts = line.split('\'').enumerate();
     parts

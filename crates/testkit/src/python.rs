@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The Python of a virtual environment with a package, such as `chess` or `duckdb==1.4`. It stands in the build folder and
+/// The Python of a virtual environment with a package, such as `chess` or `duckdb==1.4`. It is kept in the build folder and
 /// is made once.
 ///
 /// # Panics

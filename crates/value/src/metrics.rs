@@ -1,6 +1,6 @@
 //! One definition of each metric of answers; whoever measures, a command, a training run or a league, takes it from here.
 //!
-//! The headline is what paper 002 defines (section 2.4); the other reading stands beside it under a name of its own.
+//! The headline is what paper 002 defines (section 2.4); the other definition has its own name beside it.
 //!
 //! | metric | definition | beside it |
 //! |---|---|---|
@@ -110,7 +110,7 @@ impl PuzzleResult {
         Self { rating, n_moves, n_right: 0, other_mate: false }
     }
 
-    /// Counts the choice in the next position; whether the puzzle goes on.
+    /// Counts the choice in the next position; whether the puzzle continues.
     pub fn add(&mut self, position: &Position, listed: Move, chosen: Option<Move>) -> bool {
         let is_right = chosen == Some(listed);
         self.n_right += usize::from(is_right);

@@ -86,7 +86,7 @@ fn cookie(headers: &HeaderMap) -> Option<&str> {
     cookies.split(';').find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('='))
 }
 
-/// Compares in a time that does not tell where two tokens differ.
+/// Compares in a time that does not depend on where two tokens differ.
 fn same(given: &str, token: &str) -> bool {
     given.len() == token.len()
         && given.bytes().zip(token.bytes()).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0

@@ -90,7 +90,7 @@ impl Drop for Permit {
     }
 }
 
-/// A client, told apart by its address.
+/// A client, identified by its address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Client(IpAddr);
 

@@ -32,7 +32,7 @@ const INSTRUCTIONS: &str = "Specialist for chess, Chess960, Connect Four, Hex, O
     game: each call gives the dynamics (the game), the state (position text, or the usual start if absent) and the moves \
     played since. Values are win probabilities from 0 to 1 for the side to move; a draw counts half.";
 
-/// How long players may go on after standard input has closed.
+/// How long players may continue after standard input has closed.
 const GRACE: Duration = Duration::from_millis(300);
 
 /// Serves the tools until the client closes standard input.

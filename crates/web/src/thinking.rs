@@ -6,7 +6,7 @@ use mavis_play::{Clock, Limit, Player, PlayerSpec, Turn};
 use mavis_search::Cancel;
 use std::time::Duration;
 
-/// How long a player may go on after it was cancelled before nobody waits for it any more.
+/// How long a player may continue after it was cancelled before nobody waits for it any more.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// A question that was read and checked.
@@ -27,7 +27,7 @@ impl Question {
         let seconds = |seconds: f64| {
             let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
             time.map(|time| time.min(most))
-                .ok_or_else(|| ApiError::bad(format!("seconds: {seconds} is no time")))
+                .ok_or_else(|| ApiError::bad(format!("seconds: expected a number above 0, not {seconds}")))
         };
         let clock = request.clock.map(|clock| Clock {
             own: Duration::from_millis(clock.own_ms),
@@ -111,7 +111,7 @@ where
         }
         result
     });
-    Ok(async { thread.await.unwrap_or_else(|_| Err(ApiError::Failed("the player broke off".to_owned()))) })
+    Ok(async { thread.await.unwrap_or_else(|_| Err(ApiError::Failed("the player stopped".to_owned()))) })
 }
 
 /// Cancels the work when its request is dropped.

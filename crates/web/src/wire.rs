@@ -350,7 +350,7 @@ pub struct StudyInfo {
     pub id: String,
 }
 
-/// Where a league stands.
+/// The standings of a league.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LeagueView {
     /// Ratings with intervals and the cross table, as `mavis league table --json` prints them.

@@ -23,7 +23,7 @@ use std::{io::Read as _, path::PathBuf};
 
 /// Shows what a player thinks of every move of a position: values, visits, and the line it expects.
 ///
-/// With --pgn it writes evaluations into whole games instead, and marks the moves that gave something away.
+/// With --pgn it writes evaluations into whole games instead, and marks the mistakes.
 /// Examples: mavis analyze --game connect4 --moves 4 4 3 --player oracle;
 /// mavis analyze --pgn games.pgn --player uci:stockfish,nodes=50000 > analyzed.pgn
 #[derive(Args)]
@@ -32,7 +32,7 @@ pub(crate) struct Analyze {
     /// chess, chess960, connect4, hex (hex:size=13, hex:swap), othello or togyz
     #[arg(long, required_unless_present = "pgn")]
     game: Option<String>,
-    /// Position text (a FEN for chess); the start position if absent
+    /// Position text (a FEN for chess). Default: the start position
     #[arg(long, allow_hyphen_values = true)]
     position: Option<String>,
     /// Moves to play first, in order
@@ -44,13 +44,13 @@ pub(crate) struct Analyze {
     /// The player line. Options of a search are also flags, such as --sims (mavis help players mav-mcts lists them)
     #[arg(long, default_value = "mav-mcts")]
     player: String,
-    /// Seed; the same seed repeats the analysis exactly
+    /// Seed; the same seed gives the same analysis
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Seconds to think; the player's own limits if absent
+    /// Seconds to think. Default: the player's own limits
     #[arg(long)]
     movetime: Option<f64>,
-    /// One JSON object, with the distribution over values where the player has one; with --pgn one per game
+    /// Prints one JSON object, with the distribution over values where the player has one; with --pgn one per game
     #[arg(long)]
     json: bool,
     /// Saves the tree of the search, for `mavis tree` and --resume
@@ -133,7 +133,7 @@ impl Analyze {
                 (Some(tree), _) => tree.to_json()?,
                 (None, Some(tree)) => tree.to_json()?,
                 (None, None) => {
-                    return Err(BadInput::new(format!("{} keeps no tree to save", player.name())).into());
+                    return Err(BadInput::new(format!("{} has no tree to save", player.name())).into());
                 }
             };
             std::fs::write(path, json).with_context(|| format!("cannot write {}", path.display()))?;
@@ -207,7 +207,7 @@ impl Shown {
         }
     }
 
-    /// One line a move, best first.
+    /// One line per move, best first.
     fn table(&self) -> String {
         let mut text = format!("{} plays {}\n", self.player, self.analysis.best);
         let distributions = self.analysis.moves.iter().any(|row| row.distribution.is_some());

@@ -51,7 +51,7 @@ enum What {
 /// On a GPU training is measured too. Example: mavis bench model --preset 9m --torch python3
 #[derive(Args)]
 struct BenchModel {
-    /// A model's file; random weights of --preset if absent
+    /// A model's file. Default: random weights of --preset
     model: Option<PathBuf>,
     /// test, 9m, 30m or 120m
     #[arg(long, default_value = "9m")]
@@ -77,7 +77,7 @@ struct BenchModel {
     /// A Python that has torch: its speed with a network of the same shape is measured in the same run
     #[arg(long, value_name = "PYTHON")]
     torch: Option<String>,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -91,7 +91,7 @@ struct Measured {
     position: String,
     /// On the processor.
     exact: Option<Speed>,
-    /// What players compute in unless told otherwise.
+    /// The number format that players use by default.
     bf16: Speed,
     /// On the processor.
     int8: Option<Speed>,
@@ -325,7 +325,7 @@ pub(super) fn random_positions(rules: Rules, n: usize, seed: u64) -> Vec<Positio
     positions
 }
 
-/// The processor's name, where the system tells.
+/// The processor's name, where the system gives it.
 pub(super) fn machine() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

@@ -27,7 +27,7 @@ impl Completions {
 /// Example: mavis manual ~/.local/share/man/man1
 #[derive(Args)]
 pub(crate) struct Manual {
-    /// The folder to write to; it is made where it is missing
+    /// The folder to write to; it is created if it is missing
     folder: PathBuf,
 }
 

@@ -14,7 +14,7 @@ use mavis_league::{
 };
 use std::path::{Path, PathBuf};
 
-/// Plays a match of two players and says who is stronger, by how much and how surely.
+/// Plays a match of two players and estimates the difference in strength.
 ///
 /// Every opening is played twice with sides swapped. The running line has the score, the Elo difference with its 95 %
 /// interval, and the log-likelihood ratio of a sequential test, all as the first player sees it.
@@ -46,10 +46,10 @@ pub(crate) struct Match {
     /// Seconds per move, for players that set no limit of their own
     #[arg(long)]
     movetime: Option<f64>,
-    /// Positions or simulations per move, likewise
+    /// Positions or simulations per move, for players that set no limit of their own
     #[arg(long)]
     nodes: Option<u64>,
-    /// Games at once (default: as many as cores allow)
+    /// Concurrent games (default: as many as cores allow)
     #[arg(long, value_parser = crate::input::at_once)]
     concurrency: Option<usize>,
     /// Stops as soon as the sequential test decides

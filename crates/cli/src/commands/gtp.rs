@@ -36,7 +36,7 @@ impl Gtp {
             if input.read_until(b'\n', &mut line)? == 0 {
                 return Ok(());
             }
-            if let Some(response) = session.hear(&String::from_utf8_lossy(&line)) {
+            if let Some(response) = session.handle(&String::from_utf8_lossy(&line)) {
                 let mut output = std::io::stdout().lock();
                 // The response brings its own end, an empty line.
                 output.write_all(response.to_string().as_bytes())?;

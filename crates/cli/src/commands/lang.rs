@@ -32,7 +32,7 @@ enum What {
 struct Tokenize {
     /// A file, or - for standard input
     file: PathBuf,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -60,7 +60,7 @@ struct Example {
 struct Check {
     /// A file, or - for standard input
     file: PathBuf,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }

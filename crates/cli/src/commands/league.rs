@@ -13,7 +13,7 @@ use clap::Subcommand;
 use mavis_league::wire::StoreError;
 use mavis_league::{RunError, StandingsError};
 
-/// Plays leagues and tests, and shows where they stand.
+/// Plays leagues and tests, and shows their standings.
 ///
 /// A league is one TOML file (docs/league.md) and one folder that keeps every game:
 ///   mavis league run --config league.toml --out league

@@ -19,7 +19,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Looks at a model, asks it, and takes it to other programs and back.
+/// Describes a model, asks it, exports it to other programs and imports it from them.
 #[derive(Args)]
 pub(crate) struct Model {
     #[command(subcommand)]
@@ -58,14 +58,14 @@ fn read_or_bundled(path: Option<&Path>) -> anyhow::Result<MavModel> {
     }
 }
 
-/// Says what a model is.
+/// Describes a model.
 ///
 /// Example: mavis model info runs/first/model.safetensors
 #[derive(Args)]
 struct Info {
-    /// The model's file; the bundled model if absent
+    /// The model's file. Default: the bundled model
     model: Option<PathBuf>,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -185,7 +185,7 @@ impl Info {
 /// Example: mavis model export model.safetensors --to gguf --out model.gguf
 #[derive(Args)]
 struct Export {
-    /// The model's file; the bundled model if absent
+    /// The model's file. Default: the bundled model
     model: Option<PathBuf>,
     /// hf or gguf
     #[arg(long)]

@@ -28,8 +28,8 @@ impl Mpc {
 /// Plays the table of paper 003 from one file and prints it: half a step, one and two; a deterministic and a stochastic
 /// opponent; standard and fortified.
 ///
-/// Each match is a league of its own in a folder below --out, which `mavis league table` and `pgn` read. The first Ctrl-C
-/// finishes the games in hand, the second drops them; the same command resumes where it stopped.
+/// Each match is a league in a folder below --out, which `mavis league table` and `pgn` read. The first Ctrl-C
+/// finishes the running games, the second drops them; the same command resumes where it stopped.
 ///
 /// Example: mavis mpc table --config recipes/mpc.toml --out runs/mpc
 #[derive(Args)]
@@ -46,13 +46,13 @@ pub(crate) struct Table {
     /// Seconds of each call and of each move of the opponent, in place of the file's limits
     #[arg(long)]
     time: Option<f64>,
-    /// Games at once; as many as cores allow if absent
+    /// Concurrent games. Default: as many as cores allow
     #[arg(long, value_parser = crate::input::at_once)]
     concurrency: Option<usize>,
     /// Plays nothing, only shows what the folder holds
     #[arg(long)]
     show: bool,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }

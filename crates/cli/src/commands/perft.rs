@@ -20,7 +20,7 @@ pub(crate) struct Perft {
     /// The count below each first move
     #[arg(long)]
     divide: bool,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }

@@ -37,10 +37,10 @@ enum PlannedJob {
 #[derive(Args)]
 struct PlanOptions {
     /// A machine: NAME:cores=N,gpus=N,speed=X,count=N, the name optional; may be repeated. Speed is that of one core (or GPU) relative to this machine
-    /// (default 1), count the number of such machines (default 1). This machine if absent
+    /// (default 1), count the number of such machines (default 1). Default: this machine
     #[arg(long, value_name = "MACHINE")]
     machine: Vec<Machine>,
-    /// Items a core (or GPU) does in a second, instead of a measurement
+    /// Items per second on one core (or GPU), instead of a measurement
     #[arg(long, value_name = "ITEMS")]
     rate: Option<f64>,
     /// Bytes an item takes on disk, with --rate
@@ -49,10 +49,10 @@ struct PlanOptions {
     /// What does the work: core, or gpu for jobs whose model computes on one
     #[arg(long, default_value = "core")]
     per: Unit,
-    /// Seconds that the measurement should take, about
+    /// Approximate seconds of the measurement
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }

@@ -48,7 +48,7 @@ pub(crate) struct Play {
     /// The whole game as one JSON object; for games between two players
     #[arg(long)]
     json: bool,
-    /// Continues a game that was left: its file, or the latest one
+    /// Continues an unfinished game: its file, or the latest one
     #[arg(long = "continue", value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["name", "game", "position"])]
     continued: Option<Option<PathBuf>>,
     /// Where the game is saved as PGN (default: a new file in ~/.local/share/mavis/games when you play, none otherwise)

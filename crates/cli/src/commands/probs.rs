@@ -24,14 +24,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Learns a game from nothing, by PROBS or in the manner of AlphaZero.
+/// Learns a game from self-play, by PROBS or as AlphaZero does.
 #[derive(Subcommand)]
 pub(crate) enum Probs {
     Train(ProbsTrain),
     Plot(ProbsPlot),
 }
 
-/// Trains a value net and an action net by self-play; run it again with the same folder to go on.
+/// Trains a value net and an action net by self-play; the same command continues a run.
 ///
 /// The folder gets settings, metrics, an Elo curve, the last model and the best one, which plays as
 /// probs:FOLDER/best.safetensors. With --cluster, workers play and search, and this machine learns.

@@ -7,7 +7,7 @@ use clap::Args;
 use mavis_game::{Game, Side};
 use serde::Serialize;
 
-/// Draws a position, with its legal moves and how it stands.
+/// Draws a position, with its legal moves and the state of the game.
 ///
 /// Example: mavis show --game chess --moves e4 e5 Nf3
 #[derive(Args)]
@@ -17,7 +17,7 @@ pub(crate) struct Show {
     /// Moves to play first, in order
     #[arg(long, num_args = 1..)]
     moves: Vec<String>,
-    /// One JSON object instead of a drawing
+    /// Prints one JSON object instead of a drawing
     #[arg(long)]
     json: bool,
 }

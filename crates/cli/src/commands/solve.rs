@@ -24,7 +24,7 @@ pub(crate) struct Solve {
     /// Columns 1 to 7, one digit per move; empty for the empty board
     #[arg(default_value = "")]
     moves: String,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }

@@ -37,7 +37,7 @@ enum What {
     Plot(plot::Plot),
 }
 
-/// Trains the MAV model; run it again with the same folder to go on.
+/// Trains the MAV model; the same command continues a run.
 ///
 /// With --ranks several processes share every batch, one for each GPU of this machine.
 /// Example: mavis train mav --config recipes/yardstick.toml --out runs/first --max-minutes 20
@@ -131,7 +131,9 @@ pub(super) fn material(settings: &TrainSettings) -> anyhow::Result<Material> {
         input: settings.input,
     };
     let mixture = Mixture::new(sets, mixture_settings).ok_or_else(|| {
-        BadInput::new("no data to train on: [[data]] is missing, or holds nothing that is not measured")
+        BadInput::new(
+            "no data to train on: [[data]] is missing, or all of its positions are used for validation",
+        )
     })?;
     let traces = settings.traces.iter().map(|set| Ok((open_traces(&set.path, &held_out)?, set.weight)));
     let traces = traces.collect::<anyhow::Result<Vec<_>>>()?;

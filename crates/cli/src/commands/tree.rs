@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Shows, compares and draws trees that `mavis analyze --tree FILE` saved.
 ///
-/// A tree is JSON with one node a line; moves stand as text and as codes, values go from -1 to 1 for the player who moves.
+/// A tree is JSON with one node per line. Moves are given as text and as codes, values from -1 to 1 for the player who moves.
 #[derive(Subcommand)]
 pub(crate) enum Tree {
     /// The best moves of the root, each with the line that the search expects.
@@ -22,7 +22,7 @@ pub(crate) enum Tree {
         /// Lines to show
         #[arg(long, default_value_t = 5)]
         most: usize,
-        /// One JSON object
+        /// Prints one JSON object
         #[arg(long)]
         json: bool,
     },
@@ -40,7 +40,7 @@ pub(crate) enum Tree {
         /// Differences to show
         #[arg(long, default_value_t = 20)]
         most: usize,
-        /// One JSON object
+        /// Prints one JSON object
         #[arg(long)]
         json: bool,
     },

@@ -30,7 +30,7 @@ impl Uci {
             line.clear();
             // A line need not be text; a GUI that is gone has no more of them.
             let read = input.read_until(b'\n', &mut line)?;
-            if read == 0 || !session.hear(&String::from_utf8_lossy(&line))? {
+            if read == 0 || !session.handle(&String::from_utf8_lossy(&line))? {
                 break;
             }
         }

@@ -62,7 +62,7 @@ impl JobKind for AnnotateJob {
 /// How many positions the next job gets.
 #[derive(Clone, Debug)]
 pub enum Pace {
-    /// As many as take a fixed time, measured as the work goes on.
+    /// As many as take a fixed time, measured as the work proceeds.
     ByTime(Arc<AtomicUsize>),
     /// So many, which keeps jobs the same whoever cuts them.
     Fixed(usize),

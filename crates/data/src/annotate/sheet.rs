@@ -15,7 +15,7 @@ pub(super) struct Sheet {
 }
 
 impl Sheet {
-    /// Goes on with what an earlier run has kept of a shard.
+    /// Continues with what an earlier run has kept of a shard.
     pub(super) fn resume(job: &Job, shard: u64) -> Result<Self, JobError> {
         let mut table = None;
         let (journal, kept) =

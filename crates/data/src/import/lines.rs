@@ -1,4 +1,4 @@
-//! One position a line.
+//! One position per line.
 
 use super::record::numbered_id;
 use super::source::{Source, for_each_line};

@@ -123,7 +123,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Starts a job in a folder, or goes on with the same one.
+    /// Starts a job in a folder, or continues with the same one.
     ///
     /// # Errors
     /// When the folder holds another job, or cannot be used.

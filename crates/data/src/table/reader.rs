@@ -174,7 +174,7 @@ pub fn n_rows<P: AsRef<Path>>(paths: &[P]) -> Result<u64, TableError> {
     Ok(total)
 }
 
-/// The name of the table a file belongs to, told by its metadata or else by its columns.
+/// The name of the table a file belongs to, by its metadata or else by its columns.
 ///
 /// # Errors
 /// When the first file cannot be opened, or is of a later version.

@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Writes one file of a table. Until [`TableWriter::finish`] it stands under another name, so a stop at any moment leaves
+/// Writes one file of a table. Until [`TableWriter::finish`] it has another name, so a stop at any moment leaves
 /// no half table behind under the right one.
 pub struct TableWriter<R: Row> {
     path: PathBuf,

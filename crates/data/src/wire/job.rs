@@ -102,12 +102,7 @@ pub(crate) enum JudgedWire {
     },
     /// It has none.
     #[serde(rename = "aside")]
-    Aside {
-        /// The position text.
-        position: String,
-        /// Why.
-        reason: String,
-    },
+    Aside(SetAside),
 }
 
 impl From<&AnnotationRow> for JudgedWire {
@@ -126,7 +121,7 @@ impl From<&Judged> for JudgedWire {
     fn from(judged: &Judged) -> Self {
         match judged {
             Ok(row) => row.into(),
-            Err(aside) => Self::Aside { position: aside.position.clone(), reason: aside.reason.clone() },
+            Err(aside) => Self::Aside(aside.clone()),
         }
     }
 }
@@ -135,7 +130,7 @@ impl JudgedWire {
     /// The row; `last` is the oracle of the row before, which is shared where it is the same.
     pub(crate) fn judged(self, last: &mut Arc<OracleName>) -> Result<Judged, String> {
         match self {
-            Self::Aside { position, reason } => Ok(Err(SetAside { position, reason })),
+            Self::Aside(aside) => Ok(Err(aside)),
             Self::Row { place, moves, best, value, oracle } => {
                 let oracle = OracleName::from(oracle);
                 if **last != oracle {

@@ -77,12 +77,7 @@ pub(crate) enum PlayedWire {
     },
     /// It was given up.
     #[serde(rename = "aside")]
-    Aside {
-        /// The position text.
-        position: String,
-        /// Why.
-        reason: String,
-    },
+    Aside(SetAside),
 }
 
 impl From<&Played> for PlayedWire {
@@ -93,7 +88,7 @@ impl From<&Played> for PlayedWire {
                 keys: annotated.iter().map(|(key, _)| *key).collect(),
                 annotations: annotated.iter().map(|(_, row)| JudgedWire::from(row)).collect(),
             },
-            Err(aside) => Self::Aside { position: aside.position.clone(), reason: aside.reason.clone() },
+            Err(aside) => Self::Aside(aside.clone()),
         }
     }
 }
@@ -102,7 +97,7 @@ impl PlayedWire {
     /// The game; `last` is the oracle of the row before, which is shared where it is the same.
     pub(crate) fn played(self, last: &mut Arc<OracleName>) -> Result<Played, String> {
         match self {
-            Self::Aside { position, reason } => Ok(Err(SetAside { position, reason })),
+            Self::Aside(aside) => Ok(Err(aside)),
             Self::Game { row, keys, annotations } => {
                 if keys.len() != annotations.len() {
                     return Err(format!("{} keys of {} annotations", keys.len(), annotations.len()));

@@ -81,12 +81,7 @@ pub(crate) enum TracedWire {
     Rows(Vec<TraceWire>),
     /// It has none.
     #[serde(rename = "aside")]
-    Aside {
-        /// The position text.
-        position: String,
-        /// Why.
-        reason: String,
-    },
+    Aside(SetAside),
 }
 
 /// A row of the table of traces.
@@ -109,7 +104,7 @@ impl From<&Rows> for TracedWire {
     fn from(rows: &Rows) -> Self {
         match rows {
             Ok(rows) => Self::Rows(rows.iter().map(TraceWire::from).collect()),
-            Err(aside) => Self::Aside { position: aside.position.clone(), reason: aside.reason.clone() },
+            Err(aside) => Self::Aside(aside.clone()),
         }
     }
 }
@@ -119,7 +114,7 @@ impl TracedWire {
     pub(crate) fn rows(self, last: &mut Arc<OracleName>) -> Rows {
         match self {
             Self::Rows(rows) => Ok(rows.into_iter().map(|row| row.row(last)).collect()),
-            Self::Aside { position, reason } => Err(SetAside { position, reason }),
+            Self::Aside(aside) => Err(aside),
         }
     }
 }

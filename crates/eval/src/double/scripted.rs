@@ -36,7 +36,7 @@ impl<G: Game> Evaluator<G> for Scripted {
         ready(requests.iter().map(answer).collect())
     }
 
-    /// A choice that has nothing to do with the values, so that tests can tell the two apart.
+    /// A choice that has nothing to do with the values, so that tests can distinguish the two.
     fn best_action(&self, state: Arc<G>, listed: Vec<MoveValue>) -> BestAction {
         let draw = |entry: &&MoveValue| mix(state.key() ^ u64::from(entry.mv.0), self.seed.wrapping_add(3));
         let chosen = listed.iter().max_by_key(draw).map(|entry| entry.mv);

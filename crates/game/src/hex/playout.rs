@@ -7,7 +7,7 @@ use crate::{Game, Outcome, Side, game::pick};
 /// Plays at random until one side has joined its edges or `max_plies` are played.
 ///
 /// A connection stays whatever comes later and only one side can have one. So the empty cells are shuffled and all
-/// of them filled, one flood tells the winner, and a search by halves finds the stone that won: the position ends
+/// of them filled, one flood fill finds the winner, and a search by halves finds the stone that won: the position ends
 /// as if the stones had been played one by one up to it, at a fraction of the work. The numbers of `random` beyond
 /// that stone are drawn all the same.
 pub(super) fn playout(

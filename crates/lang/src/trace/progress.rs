@@ -29,7 +29,7 @@ pub struct LiveNode {
     pub parent: Option<usize>,
     /// The move that leads here.
     pub mv: Option<Move>,
-    /// The position as it stands in the text, once it does.
+    /// The position in the text, once it is there.
     pub position: Option<Position>,
     /// The moves listed so far, with their values for the side to move.
     pub moves: Vec<(Move, Bucket)>,
@@ -136,7 +136,7 @@ impl TraceProgress {
         self.step
     }
 
-    /// Where the trace stands.
+    /// How far the trace is.
     #[must_use]
     pub fn step(&self) -> Step {
         self.step

@@ -1,4 +1,4 @@
-//! Where the parts of a trace stand, for losses.
+//! The places of the parts of a trace, for losses.
 
 use crate::{
     example::ListSpan,

@@ -149,7 +149,7 @@ fn othello(rules: Rules, text: &str) -> Vec<Vec<Played>> {
         .collect()
 }
 
-/// The first digit of a move is its pit; games come as PGN or one a line.
+/// The first digit of a move is its pit; games come as PGN or one per line.
 fn togyz(rules: Rules, text: &str) -> Vec<Vec<Played>> {
     let is_move = |word: &&str| word.len() >= 2 && word.bytes().take(2).all(|byte| byte.is_ascii_digit());
     let pits = |words: &mut dyn Iterator<Item = &str>| -> Vec<String> {

@@ -68,7 +68,7 @@ impl Book {
         Self::parse::<G>(rules, BookFormat::Positions, text, None)
     }
 
-    /// Reads a book file; `.pgn` and `.epd` tell their format, anything else is one position a line.
+    /// Reads a book file; the endings `.pgn` and `.epd` give the format, anything else is one position per line.
     ///
     /// # Errors
     /// When the file cannot be read or a line is no opening of the game.

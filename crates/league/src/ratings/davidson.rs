@@ -6,7 +6,7 @@ use crate::results::Results;
 use mavis_game::{Outcome, Side};
 use std::collections::BTreeMap;
 
-/// Where each parameter stands: every θ, then γ, then ln ν if draws are modeled.
+/// The index of each parameter: every θ, then γ, then ln ν if draws are modeled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Layout {
     pub(super) n_players: usize,

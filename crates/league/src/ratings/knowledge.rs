@@ -12,7 +12,7 @@ pub(crate) struct Knowledge {
     thetas: Vec<f64>,
 }
 
-/// What the results tell; `None` where they cannot be rated.
+/// What follows from the results; `None` where they cannot be rated.
 pub(crate) fn knowledge(results: &Results) -> Option<Knowledge> {
     let layout = Layout::of(results, DrawModel::HalfWin);
     let fit = fit(&cells(results), layout, RatingConfig::default().prior_sd, None)?;

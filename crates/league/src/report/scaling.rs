@@ -18,7 +18,7 @@ pub(super) struct Scaling {
     pub(super) points: Vec<(f64, Estimate)>,
 }
 
-/// Every option by which three players or more are told apart, and nothing else.
+/// Every option in which three players or more differ, and in nothing else.
 pub(super) fn scalings(standings: &Standings, config: &LeagueConfig) -> Vec<Scaling> {
     let mut found: BTreeMap<(String, String), Vec<(f64, Estimate)>> = BTreeMap::new();
     for (player, rating) in config.players.iter().zip(&standings.ratings.players) {

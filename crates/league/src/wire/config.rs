@@ -72,7 +72,7 @@ pub enum ConfigError {
     #[error("a league needs at least two players, not {0}")]
     TooFew(usize),
     /// A name that is no player's.
-    #[error("{key} names '{name}', which is no player (players: {players})")]
+    #[error("{key}: no player named '{name}' (players: {players})")]
     Unknown {
         /// Where it stands.
         key: &'static str,

@@ -11,7 +11,7 @@ pub struct LimitsConfig {
     /// Seconds a move. `None` means no limit on time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<f64>,
-    /// Positions or simulations a move.
+    /// Positions or simulations per move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u64>,
     /// Plies of depth.

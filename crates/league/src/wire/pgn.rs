@@ -8,7 +8,7 @@ use mavis_game::{Game, Move, Position, Rules, Side};
 
 /// One game as PGN. Chess moves are SAN; other games use their own move text, with the position text in `FEN`.
 ///
-/// Evaluations stand as `[%eval 0.35,12]` in pawns from the first side's point of view with the depth where it is known
+/// Evaluations are written as `[%eval 0.35,12]` in pawns from the first side's point of view with the depth where it is known
 /// (`[%value 0.61]`, the first side's win probability, in games without pawns), times as `[%emt 0.050]` in seconds.
 ///
 /// # Errors

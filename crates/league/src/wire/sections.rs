@@ -37,7 +37,7 @@ pub enum ScheduleKind {
     Gauntlet,
     /// Each pair of games draws two players at random, as in paper 001.
     Random,
-    /// Each pair of games goes where it tells most about the ratings.
+    /// Each pair of games goes where it adds most to the precision of the ratings.
     Adaptive,
 }
 

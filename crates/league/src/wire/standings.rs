@@ -4,7 +4,7 @@ use super::EndKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Where a league stands; players, cross table and superiority are sorted best first.
+/// The standings of a league; players, cross table and superiority are sorted best first.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StandingsJson {
     /// Title of the league.

@@ -1,4 +1,4 @@
-//! Fan-out through KV caches: what stands before the list is read or written once and kept; all listed moves follow it as branches
+//! Fan-out through KV caches: the text before the list is read or written once and kept; all listed moves follow it as branches
 //! that do not see each other. After a previous state and a move the tracked state stands between the two: a draft of it is checked in
 //! the pass that reads the prompt, so a node of a search takes two passes, as a position does.
 
@@ -139,7 +139,7 @@ impl MavDecoder {
         FanOutNetwork::new(&mut *self.decoder, self.input)
     }
 
-    /// The last pass: every move as a branch of what stands before the list; a game that is over has the word for it as its one
+    /// The last pass: every move as a branch of the text before the list; a game that is over has the word for it as its one
     /// branch. Answers that never came to a list have none.
     fn run_branches(
         &mut self,

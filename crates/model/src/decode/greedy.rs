@@ -33,7 +33,7 @@ impl Default for GreedySettings {
 pub struct Decoded {
     /// The answer, its opening included.
     pub tokens: Vec<Token>,
-    /// The value distribution of each listed move, in the order they stand.
+    /// The value distribution of each listed move, in their order.
     pub values: Vec<(Move, Distribution)>,
     /// Passes of the network it took; the first reads the prompt.
     pub n_passes: usize,

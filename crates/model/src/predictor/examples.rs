@@ -140,7 +140,7 @@ pub enum BagSamplesError {
     #[error(transparent)]
     Bag(#[from] BagError),
     /// A record of another kind, or none at all.
-    #[error("record {idx} is not of the kind that target {target} learns from")]
+    #[error("record {idx} has no data for target {target}")]
     Kind {
         /// Its number.
         idx: usize,

@@ -84,7 +84,7 @@ impl RunFolder {
         std::fs::write(&path, text).map_err(file_error(&path))
     }
 
-    /// The state to go on from, if the folder has a checkpoint.
+    /// The state to continue from, if the folder has a checkpoint.
     ///
     /// # Errors
     /// When there is one that cannot be used, or one of another network.

@@ -10,7 +10,7 @@ use mavis_net::{Device, OptimizerSettings};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::path::PathBuf;
 
-/// How a run proceeds, whatever it learns; in a file its keys stand beside those of the network and the data.
+/// How a run proceeds, whatever it learns; in a file its keys are written beside those of the network and the data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunSettings {
     /// Seed of parameters, order and draws.

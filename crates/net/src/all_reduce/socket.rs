@@ -42,7 +42,7 @@ impl SocketRank {
     /// Rank 0: waits for the others at `listener`. `go_on` is asked again and again while it waits, and may give up.
     ///
     /// # Errors
-    /// When not all came within `patience`, or `go_on` gave up. Connections that do not belong to the group are told so,
+    /// When not all came within `patience`, or `go_on` gave up. Connections that do not belong to the group get an error,
     /// and do not count.
     pub fn lead(
         listener: &TcpListener,

@@ -39,7 +39,7 @@ impl AllReduce for ThreadRank {
             return Err(AllReduceError::RankLeft(rank));
         }
         if let Some(expected) = round.parts.iter().flatten().map(Vec::len).find(|len| *len != buffer.len()) {
-            // The others cannot go on without this rank, so the whole group ends.
+            // The others cannot continue without this rank, so the whole group ends.
             round.left = Some(self.rank);
             group.changed.notify_all();
             return Err(AllReduceError::Length { expected, got: buffer.len() });

@@ -16,7 +16,7 @@ pub(crate) fn forward(layer: ConvLayer, x: &mut [f32]) {
 }
 
 /// Turns the gradient of the output `y` into that of the input, in place. A leaky ReLU keeps the sign, since its slope is not
-/// negative, so its output tells the side too.
+/// negative, so its output shows the side too.
 pub(crate) fn backward(layer: ConvLayer, d: &mut [f32], y: &[f32]) {
     match layer {
         ConvLayer::LeakyRelu { slope } => {

@@ -35,7 +35,7 @@ thread_local! {
 }
 
 impl CpuConvNet {
-    /// A net that goes on from a state; [`ConvNetConfig::initial_parameters`] and [`TrainState::new`] make a first one.
+    /// A net that continues from a state; [`ConvNetConfig::initial_parameters`] and [`TrainState::new`] make a first one.
     ///
     /// # Errors
     /// When the layers do not fit together or the state does not fit them.
@@ -82,7 +82,7 @@ impl CpuConvNet {
         Ok(())
     }
 
-    /// The gradient buffer as it stands, for an all-reduce.
+    /// The gradient buffer as it is, for an all-reduce.
     pub fn gradient_mut(&mut self) -> &mut [f32] {
         &mut self.gradient
     }

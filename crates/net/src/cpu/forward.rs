@@ -50,7 +50,7 @@ impl<'a> Model<'a> {
         Norm::new(self.config, self.at(offset, self.config.norm_len()))
     }
 
-    /// Whether the residual stream goes on from normalized rows.
+    /// Whether the residual stream continues from normalized rows.
     pub(crate) fn is_post_norm(&self) -> bool {
         self.config.variant.placement == NormPlacement::Post
     }

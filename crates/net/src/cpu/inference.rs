@@ -251,7 +251,7 @@ impl Inference {
         });
     }
 
-    /// Normalizes rows of the stream, which goes on from them where the placement says so.
+    /// Normalizes rows of the stream, which continues from them where the placement says so.
     fn normed(&self, normed: &mut Vec<f32>, stream: &mut [f32], parameters: &[f32]) {
         let (d, norm) = (self.config.d_model, Norm::new(&self.config, parameters));
         normed.resize(stream.len(), 0.0);

@@ -33,7 +33,7 @@ pub struct CpuTrainer {
 }
 
 impl CpuTrainer {
-    /// A trainer that goes on from a state; [`TrainState::new`] makes one of initial parameters.
+    /// A trainer that continues from a state; [`TrainState::new`] makes one of initial parameters.
     ///
     /// # Errors
     /// When the shape is refused or the state does not fit it.

@@ -132,8 +132,8 @@ fn in_context(trainer: &CudaTrainer, ops: &[Op]) -> Result<Vec<f64>, NetError> {
     Ok(times)
 }
 
-/// Evaluations a second: passes over `n` star examples (prompt and all branches at once), values of 64 columns read back. Returns
-/// evaluations and tokens a second.
+/// Evaluations per second: passes over `n` star examples (prompt and all branches at once), values of 64 columns read back. Returns
+/// evaluations and tokens per second.
 ///
 /// # Errors
 /// When the device fails.

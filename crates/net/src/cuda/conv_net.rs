@@ -43,7 +43,7 @@ struct OnDevice {
 }
 
 impl CudaConvNet {
-    /// A net on GPU `ordinal` that goes on from a state.
+    /// A net on GPU `ordinal` that continues from a state.
     ///
     /// # Errors
     /// When a library or the GPU is missing, the layers or the state do not fit together, or the optimizer is Muon, which is not served
@@ -127,7 +127,7 @@ impl CudaConvNet {
         self.entered()?.update(settings)
     }
 
-    /// The gradient as it stands.
+    /// The gradient as it is.
     ///
     /// # Errors
     /// When the device fails.

@@ -189,7 +189,7 @@ impl Network {
         Op::kernel(name, n, 8, 256, arguments)
     }
 
-    /// What the residual stream goes on from after a norm: its input, or its output.
+    /// What the residual stream continues from after a norm: its input, or its output.
     fn stream(&self, input: &Buffer, output: &Buffer) -> u64 {
         match self.config.variant.placement {
             NormPlacement::Pre => input.address,

@@ -150,7 +150,7 @@ impl Optimizer {
         DeviceWeights { full: self.master.address, half: self.working.address }
     }
 
-    /// Addresses of the parameters asked for; the average's bf16 copy is made anew when an update came between.
+    /// Addresses of the parameters asked for; the average's bf16 copy is recreated when an update came between.
     pub(super) fn device_weights(
         &mut self,
         device: &Gpu,

@@ -78,7 +78,7 @@ struct InFlight {
 }
 
 impl CudaTrainer {
-    /// A trainer that goes on from a state.
+    /// A trainer that continues from a state.
     ///
     /// # Errors
     /// When a library or the GPU is missing, the shape is not served on the GPU, or memory runs out.

@@ -1,7 +1,7 @@
 //! The opening book: exact scores of every position up to four plies.
 //!
 //! On disk it is text, a line a position: the columns played and the score for the side to move, in the convention of
-//! the solver. Only positions of exactly four plies stand there, one of each mirror pair; shallower ones follow by
+//! the solver. Only positions of exactly four plies are there, one of each mirror pair; shallower ones follow by
 //! minimax when the book is read. Text appended line by line makes building resumable: a stop loses the position in
 //! work, and a torn last line is cut off before building goes on.
 #![cfg_attr(
@@ -47,7 +47,7 @@ pub enum BookError {
 /// How far the building of a book is.
 #[derive(Clone, Debug)]
 pub struct BookProgress {
-    /// Positions that stand in the file.
+    /// Positions in the file.
     pub n_done: usize,
     /// Positions the finished book has.
     pub n_total: usize,
@@ -121,7 +121,7 @@ impl Book {
     }
 }
 
-/// Builds the book at `path`, or goes on with one begun before, with a memory of about `bytes` bytes.
+/// Builds the book at `path`, or continues with one begun before, with a memory of about `bytes` bytes.
 ///
 /// # Errors
 /// When the file cannot be written or holds something else.

@@ -31,7 +31,7 @@ impl Table {
         Self { slots: vec![0; n_buckets * WAYS], mask: n_buckets - 1 }
     }
 
-    /// Uses at most `n_buckets` buckets (a power of two) until told otherwise.
+    /// Uses at most `n_buckets` buckets (a power of two) until it is set again.
     pub(crate) fn narrow(&mut self, n_buckets: usize) {
         self.mask = (self.slots.len() / WAYS).min(n_buckets.next_power_of_two()) - 1;
     }

@@ -109,7 +109,7 @@ impl RunningEngine {
             let only = if scores.is_empty() { Vec::new() } else { missing };
             let began = Instant::now();
             self.ask(position, settings, only)?;
-            let best = self.hear(settings, false)?;
+            let best = self.receive(settings, false)?;
             self.keep_pace(began.elapsed(), 1);
             let new: Vec<_> = self.lines.scores(position)?;
             let n_before = scores.len();
@@ -169,7 +169,7 @@ impl RunningEngine {
     ///
     /// Every line of the engine would wake us and cost the engine the time to do so, a tenth of its search at 5,000 nodes; what it writes
     /// while we sleep waits in the pipe. If the engine has more to do, `busy`, being late costs nothing.
-    pub(super) fn hear(&mut self, settings: &EngineSettings, busy: bool) -> Result<String, EngineError> {
+    pub(super) fn receive(&mut self, settings: &EngineSettings, busy: bool) -> Result<String, EngineError> {
         let patience = match settings.limit {
             Limit::Time(time) => settings.patience + time,
             Limit::Nodes(_) | Limit::Depth(_) => settings.patience,

@@ -2,7 +2,7 @@
 
 use mavis_game::{Hex, Side};
 
-/// What stands on a place of the array.
+/// What is on a place of the array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
     /// A cell nobody has taken.
@@ -44,7 +44,7 @@ impl Field {
         Self { places, size, steps: [-wide, 1 - wide, 1, wide, wide - 1, -1], side }
     }
 
-    /// What stands on a place.
+    /// What is on a place.
     pub(super) fn at(&self, place: usize) -> Place {
         self.places[place]
     }

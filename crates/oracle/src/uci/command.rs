@@ -66,7 +66,7 @@ pub struct Go {
     pub mate: Option<u32>,
     /// Think exactly this long.
     pub move_time: Option<Duration>,
-    /// Think until told to stop.
+    /// Think until `stop`.
     pub infinite: bool,
     /// Think in the opponent's time.
     pub ponder: bool,

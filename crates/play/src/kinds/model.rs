@@ -27,7 +27,7 @@ const GPU_BATCH: usize = 256;
 pub type DefaultModel = fn() -> Result<MavModel, String>;
 
 /// Adds `mav`, `mav-mcts` and `mav-is`, the last with a default model of its own, which has learned to search. Players of one model
-/// share one evaluator, and so its batches; the counter returned tells what all of them have asked.
+/// share one evaluator, and so its batches; the counter returned counts the requests of all of them.
 pub fn add_models(registry: &mut Registry, default: DefaultModel, search: DefaultModel) -> PassCounter {
     let counter = PassCounter::default();
     let shared = Models {
@@ -42,7 +42,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel, search: Defaul
             Key::new("model", "a model file (default the bundled one)"),
             Key::new(
                 "precision",
-                "numbers of the processor: bf16, exact (slower) or int8 (faster, slightly off) (default bf16; exact for mav-is)",
+                "number format on the processor: bf16, exact (slower) or int8 (faster, less precise) (default bf16; exact for mav-is)",
             ),
             Key::new("device", "cpu, cuda, or auto for a GPU where there is one (default cpu)"),
             threads_key(),
@@ -52,7 +52,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel, search: Defaul
     keys.extend(greedy_keys());
     keys.push(Key::new(
         "world",
-        "rules, or model: states, legal moves and ends are the model's own word, and moves that the rules refuse are passed over (default rules)",
+        "rules, or model: states, legal moves and ends come from the model, and illegal moves are skipped (default rules)",
     ));
     let greedy = shared.clone();
     registry.add(Kind {
@@ -109,9 +109,9 @@ pub(super) fn greedy_keys() -> [Key; 2] {
     [
         Key::new(
             "scoring",
-            "mean or max of the value distribution, or best_action, the model's own choice (default mean; among won moves it is always asked)",
+            "mean or max of the value distribution, or best_action, the model's own choice (default mean; best_action is always used among won moves)",
         ),
-        Key::new("temperature", "0 plays the best move, more draws among the good ones (default 0)"),
+        Key::new("temperature", "0 plays the best move, higher values draw among the good ones (default 0)"),
     ]
 }
 
@@ -123,17 +123,17 @@ pub(super) fn greedy_settings(options: &mut Options<'_>) -> Result<GreedyPlayerS
         Err(BuildError::Unavailable { player: options.kind().to_owned(), reason: reason.to_owned() })
     };
     if !settings.temperature.is_finite() || settings.temperature < 0.0 {
-        return bad("temperature is a number from 0 up");
+        return bad("expected a temperature of 0 or more");
     }
     if settings.temperature > 0.0 && settings.scoring == GreedyScoring::BestAction {
-        return bad("temperature draws by value, so it goes with scoring=mean or scoring=max");
+        return bad("temperature needs scoring=mean or scoring=max");
     }
     Ok(settings)
 }
 
 /// The option `threads`, with the machine's cores as its default.
 fn threads_key() -> Key {
-    const HELP: &str = "processor threads of a pass (default all cores)";
+    const HELP: &str = "processor threads per pass (default all cores)";
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let tunable =
         Tunable { name: "threads", range: Range::Integer(1, 1024), default: cores.to_string(), help: HELP };

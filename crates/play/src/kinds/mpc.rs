@@ -63,10 +63,10 @@ fn add_staged(registry: &mut Registry) {
         name: "staged",
         help: "a player that leaves the first moves of a game and its endgame to others",
         keys: vec![
-            Key::new("argument", "who plays in between, in braces if it has options"),
-            Key::new("opening", "who plays the first moves, in braces if it has options (default: none)"),
-            Key::new("moves", "moves of each side that the opening takes (default 12)"),
-            Key::new("endgame", "who plays once few pieces are left; chess only (default: none)"),
+            Key::new("argument", "the player of the middle game, in braces if it has options"),
+            Key::new("opening", "the player of the first moves, in braces if it has options (default: none)"),
+            Key::new("moves", "moves of each side in the opening (default 12)"),
+            Key::new("endgame", "the player of the endgame; chess only (default: none)"),
             Key::new(
                 "pieces",
                 "pieces, kings and pawns included, with which the endgame begins (default 12)",
@@ -101,9 +101,9 @@ fn keys() -> Vec<Key> {
     let default = MpcSettings::default();
     let tunable = |name, range, default: String, help| Key::from(Tunable { name, range, default, help });
     vec![
-        Key::new("evaluator", "the player whose word on a position counts, in braces if it has options"),
+        Key::new("evaluator", "the player that evaluates positions, in braces if it has options"),
         Key::new("opponent", "the player who replies (default the evaluator)"),
-        tunable("steps", Range::Choice(Steps::WORDS), default.steps.to_string(), "How far it looks"),
+        tunable("steps", Range::Choice(Steps::WORDS), default.steps.to_string(), "Steps of lookahead"),
         tunable(
             "p",
             Range::Integer(1, MOST_WIDTH as u64),
@@ -114,7 +114,7 @@ fn keys() -> Vec<Key> {
             "fortified",
             Range::Switch,
             default.fortified.to_string(),
-            "Plays the evaluator's own move where the evaluator thinks more of the position than of mpc's move",
+            "Plays the evaluator's own move if the evaluator values the position higher than mpc's move",
         ),
         Key::new(
             "time",
@@ -126,7 +126,7 @@ fn keys() -> Vec<Key> {
             "threads",
             Range::Integer(1, MOST_THREADS as u64),
             default.threads.to_string(),
-            "Calls at once, each with players of its own; by default one for each core",
+            "Concurrent calls, each with its own players; default one per core",
         ),
     ]
 }

@@ -22,14 +22,17 @@ pub fn add_predictors(registry: &mut Registry, search_path: Option<OsString>) {
             Key::new("device", "cpu, cuda, or auto for a GPU where there is one (default cpu)"),
             Key::new("policy", "argmax, or softmax in the first moves of a game (default argmax)"),
             Key::new("temperature", "of the softmax (default 0.005 for values, 0.05 for actions)"),
-            Key::new("opening", "full moves of a game that a softmax policy draws in (default 5)"),
+            Key::new(
+                "opening",
+                "full moves at the start of a game in which the softmax policy is used (default 5)",
+            ),
             Key::new(
                 "repetition",
                 "true counts a move that repeats a position a third time as a draw (default true)",
             ),
             Key::new(
                 "finisher",
-                "a UCI engine that plays on where the five best moves all win (default none)",
+                "a UCI engine that takes over where the five best moves all win (default none)",
             ),
         ],
         open: false,
@@ -45,7 +48,7 @@ fn build(
     let unavailable = |reason: String| BuildError::Unavailable { player: "predictor".to_owned(), reason };
     let file = options.argument::<String>()?;
     let file =
-        file.ok_or_else(|| unavailable("it needs the file of a predictor, predictor:FILE".to_owned()))?;
+        file.ok_or_else(|| unavailable("expected the file of a predictor: predictor:FILE".to_owned()))?;
     let device: Device = options.value("device")?.unwrap_or_default();
     let mut policy = PredictorPolicy::default();
     policy.choice = options.value("policy")?.unwrap_or(policy.choice);

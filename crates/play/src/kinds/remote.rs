@@ -25,8 +25,8 @@ pub fn add_servers(registry: &mut Registry, key: Option<String>) {
                 "argument",
                 "http://HOST:PORT or https://HOST of a server, or several in braces with commas between them",
             ),
-            Key::new("model", "the model's name there (default the server's own choice)"),
-            Key::new("patience", "milliseconds an answer may take (default 30000)"),
+            Key::new("model", "the model's name on the server (default: the server's choice)"),
+            Key::new("patience", "timeout of an answer in milliseconds (default 30000)"),
             Key::new(
                 "retries",
                 "how often a failed request is tried again, beyond one try for each server (default 3)",
@@ -35,10 +35,10 @@ pub fn add_servers(registry: &mut Registry, key: Option<String>) {
                 "ca",
                 "a PEM file of authorities that https servers may be signed by, besides the system's",
             ),
-            Key::new("logprobs", "log-probabilities to ask for at each token, 0 for none (default 20)"),
-            Key::new("prompt", "text, or tokens of our vocabulary (default text)"),
+            Key::new("logprobs", "log-probabilities to request at each token, 0 for none (default 20)"),
+            Key::new("prompt", "text, or token ids of the MAV vocabulary (default text)"),
             Key::new("ask", "moves: a value for each legal move; list: all in one answer (default moves)"),
-            Key::new("max_tokens", "tokens an answer may have (default what it needs in our vocabulary)"),
+            Key::new("max_tokens", "most tokens of an answer (default: what it needs in the MAV vocabulary)"),
         ]
     };
     let mut keys = server_keys();

@@ -216,7 +216,7 @@ impl<G: FromRules> Player<G> for GreedyPlayer<G> {
             let reason = trouble.unwrap_or_else(|| "no legal move among the listed ones".to_owned());
             return without_opinion(turn, &reason);
         };
-        analysis.tell(&turn.limit, turn.sink);
+        analysis.report(&turn.limit, turn.sink);
         // The list stays in the order of values even if another move was drawn.
         analysis.moves = ranked;
         Ok(analysis)

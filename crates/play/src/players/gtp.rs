@@ -36,7 +36,7 @@ pub struct GtpSettings {
     pub hex_only: bool,
 }
 
-/// An engine that is told the game, searches, and answers.
+/// An engine that gets the game, searches, and answers.
 ///
 /// An engine that dies, hangs or answers nonsense is replaced once in a move; if the second fails too, so does the
 /// player.
@@ -48,11 +48,11 @@ pub struct GtpPlayer {
     n_restarts: u32,
 }
 
-/// A running engine and the game as it was told.
+/// A running engine and the game as it was sent.
 struct Conversation {
     engine: GtpEngine,
     /// The start and the moves on the engine's board; `None` before the first game.
-    told: Option<(Position, Vec<Move>)>,
+    sent: Option<(Position, Vec<Move>)>,
     /// Whether it takes the time that is left.
     takes_time: bool,
 }
@@ -100,7 +100,7 @@ impl GtpPlayer {
                 Conversation::start(&self.settings)?
             }
         };
-        let answer = conversation.tell(turn).and_then(|()| conversation.move_for(turn));
+        let answer = conversation.send_position(turn).and_then(|()| conversation.move_for(turn));
         if !matches!(answer, Err(Trouble::Engine(_) | Trouble::Player(PlayerError::Stopped))) {
             self.engine = Some(conversation);
         }
@@ -131,7 +131,7 @@ impl Player for GtpPlayer {
 
     fn new_game(&mut self, _: Rules) {
         if let Some(conversation) = &mut self.engine {
-            conversation.told = None;
+            conversation.sent = None;
         }
     }
 
@@ -168,10 +168,10 @@ impl Conversation {
         let GtpSettings { program, arguments, preparation, patience, .. } = settings;
         let mut engine = GtpEngine::start(program, arguments, preparation, *patience)?;
         let takes_time = engine.knows("time_left");
-        Ok(Self { engine, told: None, takes_time })
+        Ok(Self { engine, sent: None, takes_time })
     }
 
-    /// Sets up the start of a game; whether the engine, as far as it tells, has the same board.
+    /// Sets up the start of a game; whether the engine, as far as it reports, has the same board.
     fn begin(&mut self, rules: Rules) -> Result<bool, Trouble> {
         let start = Position::start(rules);
         self.set_up(&start)?;
@@ -182,9 +182,9 @@ impl Conversation {
         Ok(Position::parse(rules, &text).is_ok_and(|board| board == start))
     }
 
-    /// Brings the engine's board to the turn's position: only what is new is told.
-    fn tell(&mut self, turn: &Turn<'_>) -> Result<(), Trouble> {
-        let known = match &self.told {
+    /// Brings the engine's board to the turn's position: only new moves are sent.
+    fn send_position(&mut self, turn: &Turn<'_>) -> Result<(), Trouble> {
+        let known = match &self.sent {
             Some((start, moves)) if start == turn.start && turn.moves.starts_with(moves) => moves.len(),
             _ => {
                 self.set_up(turn.start)?;
@@ -200,12 +200,12 @@ impl Conversation {
             }
             position.play_unchecked(mv);
         }
-        self.told = Some((turn.start.clone(), turn.moves.to_vec()));
+        self.sent = Some((turn.start.clone(), turn.moves.to_vec()));
         Ok(())
     }
 
     fn set_up(&mut self, start: &Position) -> Result<(), Trouble> {
-        self.told = None;
+        self.sent = None;
         if let Position::Hex(hex) = start {
             return Ok(htp::set_up(&mut self.engine, hex)?);
         }
@@ -234,7 +234,7 @@ impl Conversation {
     fn move_for(&mut self, turn: &Turn<'_>) -> Result<Move, Trouble> {
         let position = turn.position;
         let color = color(position.rules(), position.side_to_move());
-        let time = self.tell_time(color, &turn.limit)?;
+        let time = self.send_time(color, &turn.limit)?;
         self.engine.send(&GtpCommand::new("genmove", &[color]))?;
         let began = Instant::now();
         let patience = self.engine.patience();
@@ -257,19 +257,19 @@ impl Conversation {
             Response { result: Err(reason), .. } => return Err(nonsense(reason).into()),
         };
         if text == "resign" {
-            self.told = None;
+            self.sent = None;
             return Err(Trouble::Player(PlayerError::Resign));
         }
         let word = if text == "swap-pieces" { "swap" } else { &text };
         let mv = position.parse_move(word).map_err(|_| nonsense(text.clone()))?;
-        if let Some((_, moves)) = &mut self.told {
+        if let Some((_, moves)) = &mut self.sent {
             moves.push(mv);
         }
         Ok(mv)
     }
 
     /// Tells the time left, and gives the longest this move may take.
-    fn tell_time(&mut self, color: &str, limit: &Limit) -> Result<Option<Duration>, EngineError> {
+    fn send_time(&mut self, color: &str, limit: &Limit) -> Result<Option<Duration>, EngineError> {
         let (left, stones) = match (limit.time, limit.clock) {
             (Some(time), _) => (time, 1),
             (None, Some(clock)) => (clock.own, 0),

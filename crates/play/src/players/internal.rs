@@ -51,7 +51,7 @@ impl Default for InternalPlayerSettings {
 }
 
 impl InternalPlayerSettings {
-    /// How many moves are listed unless told: five, and never fewer than are expanded.
+    /// How many moves are listed by default: five, and never fewer than are expanded.
     #[must_use]
     pub fn usual_top(breadth: u16) -> Top {
         Top::Best(breadth.max(5))

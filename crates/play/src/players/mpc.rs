@@ -99,8 +99,8 @@ impl Player for MpcPlayer {
             Steps::Two => 2 * self.settings.width.min(n_moves) * n_moves,
             Steps::Half | Steps::One => 0,
         };
-        let mut teller = Teller { position: turn.position, best: None, sink: turn.sink };
-        explorer.explore(&mut branches, n_later, &mut |branch, nodes| teller.tell(branch, nodes))?;
+        let mut reporter = Reporter { position: turn.position, best: None, sink: turn.sink };
+        explorer.explore(&mut branches, n_later, &mut |branch, nodes| reporter.report(branch, nodes))?;
         let own = branches.pop_if(|branch| branch.moves.is_empty());
         // A stable sort: equals stay in the order of the rules.
         branches.sort_by(|a, b| compare(b, a));
@@ -121,7 +121,7 @@ impl Player for MpcPlayer {
             let n_open = branches.iter().filter(|branch| branch.next.is_some()).count();
             (n_open > 0).then(|| format!("time was up with {n_open} of {} moves not judged", branches.len()))
         });
-        analysis.tell(&turn.limit, turn.sink);
+        analysis.report(&turn.limit, turn.sink);
         Ok(analysis)
     }
 }
@@ -211,15 +211,15 @@ fn depth(branch: &Branch) -> u32 {
     branch.moves.len() as u32 + branch.depth
 }
 
-/// Tells each root move with its predicted reply and value as they come, and the best so far.
-struct Teller<'a> {
+/// Reports each root move with its predicted reply and value as they come, and the best so far.
+struct Reporter<'a> {
     position: &'a Position,
     best: Option<Worth>,
     sink: &'a mut dyn FnMut(&Thought),
 }
 
-impl Teller<'_> {
-    fn tell(&mut self, branch: &Branch, nodes: u64) {
+impl Reporter<'_> {
+    fn report(&mut self, branch: &Branch, nodes: u64) {
         let (Some(worth), false) = (branch.worth, branch.moves.is_empty()) else { return };
         let mut after = self.position.clone();
         let mut texts = branch.moves.iter().map(|&mv| {

@@ -66,7 +66,7 @@ impl<O: Oracle + 'static> Player for OraclePlayer<O> {
         });
         let ranking = match answer {
             None => return without_opinion(turn, "no answer in time"),
-            Some(Err(error)) => return Err(PlayerError::Failed(format!("the oracle broke off: {error}"))),
+            Some(Err(error)) => return Err(PlayerError::Failed(format!("the oracle stopped: {error}"))),
             Some(Ok(Err(OracleError::WrongGame { rules, .. }))) => {
                 return Err(PlayerError::unsupported(&self.name, rules));
             }
@@ -77,7 +77,7 @@ impl<O: Oracle + 'static> Player for OraclePlayer<O> {
         let moves: Vec<MoveAnalysis> = ranking.moves.iter().filter(allowed).map(opinion).collect();
         match Analysis::of_moves(moves, 0) {
             Some(analysis) => {
-                analysis.tell(&turn.limit, turn.sink);
+                analysis.report(&turn.limit, turn.sink);
                 Ok(analysis)
             }
             None => without_opinion(turn, "the oracle judged none of the moves asked for"),

@@ -10,14 +10,14 @@ use mavis_game::{Game as _, Rules};
 pub struct Predicted {
     own: Box<dyn Player>,
     /// What the opponent thought of its last move.
-    heard: Option<Thought>,
+    predicted: Option<Thought>,
 }
 
 impl Predicted {
     /// An opponent that falls back on `own`.
     #[must_use]
     pub fn new(own: Box<dyn Player>) -> Self {
-        Self { own, heard: None }
+        Self { own, predicted: None }
     }
 }
 
@@ -31,7 +31,7 @@ impl Player for Predicted {
     }
 
     fn new_game(&mut self, rules: Rules) {
-        self.heard = None;
+        self.predicted = None;
         self.own.new_game(rules);
     }
 
@@ -44,25 +44,25 @@ impl Player for Predicted {
     }
 
     fn overhear(&mut self, thought: &Thought) {
-        self.heard = Some(thought.clone());
+        self.predicted = Some(thought.clone());
     }
 
     fn choose(&mut self, turn: &mut Turn<'_>) -> Result<Choice, PlayerError> {
         // A prediction is a line that begins with the move just made.
-        let heard = self.heard.take().filter(|thought| thought.line.first() == turn.moves.last());
-        let reply = heard.as_ref().and_then(|thought| thought.line.get(1).copied());
-        match (heard, reply) {
-            (Some(heard), Some(mv)) if turn.position.is_legal(mv) && turn.limit.allows(mv) => {
+        let predicted = self.predicted.take().filter(|thought| thought.line.first() == turn.moves.last());
+        let reply = predicted.as_ref().and_then(|thought| thought.line.get(1).copied());
+        match (predicted, reply) {
+            (Some(predicted), Some(mv)) if turn.position.is_legal(mv) && turn.limit.allows(mv) => {
                 let thought = Thought {
-                    depth: heard.depth.saturating_sub(1),
+                    depth: predicted.depth.saturating_sub(1),
                     rank: 1,
-                    value: heard.value.map(|value| 1.0 - value),
-                    centipawns: heard.centipawns.map(|score| -score),
-                    mate: heard
+                    value: predicted.value.map(|value| 1.0 - value),
+                    centipawns: predicted.centipawns.map(|score| -score),
+                    mate: predicted
                         .mate
                         .map(|moves| if moves > 0 { 1 - moves } else { -moves })
                         .filter(|&n| n != 0),
-                    line: heard.line[1..].to_vec(),
+                    line: predicted.line[1..].to_vec(),
                     note: Some("as predicted".to_owned()),
                     ..Thought::default()
                 };

@@ -151,7 +151,7 @@ impl PredictorPlayer {
             },
         });
         let Ok(choice) = choice else {
-            // A dead engine is started anew the next time.
+            // A dead engine is restarted the next time.
             self.engine = None;
             return None;
         };
@@ -223,7 +223,7 @@ impl Player for PredictorPlayer {
         }
         let mut analysis = Analysis::of_moves(chosen_first, ranked.len() as u64)
             .ok_or_else(|| PlayerError::Failed("no legal move".to_owned()))?;
-        analysis.tell(&turn.limit, turn.sink);
+        analysis.report(&turn.limit, turn.sink);
         // The list stays in the order of scores even if another move was chosen.
         analysis.moves = moves;
         Ok(analysis)

@@ -13,7 +13,7 @@ pub struct RolloutPlayer {
 }
 
 impl RolloutPlayer {
-    /// A player with a number of simulations a move and an exploration constant, or the defaults.
+    /// A player with a number of simulations per move and an exploration constant, or the defaults.
     #[must_use]
     pub fn new(simulations: Option<u32>, c: Option<f32>, seed: u64) -> Self {
         let mut settings = rollout::RolloutSettings { seed, ..rollout::RolloutSettings::default() };
@@ -67,7 +67,7 @@ impl<G: Game> Player<G> for RolloutPlayer {
         });
         let analysis = Analysis::of_moves(moves, u64::from(report.simulations))
             .ok_or_else(|| PlayerError::Failed("no legal move".to_owned()))?;
-        analysis.tell(&turn.limit, turn.sink);
+        analysis.report(&turn.limit, turn.sink);
         Ok(analysis)
     }
 }

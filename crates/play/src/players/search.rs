@@ -112,7 +112,7 @@ impl<G: FromRules> Player<G> for SearchPlayer<G> {
                     () = turn.cancel.cancelled(), if !stop.cancel.is_cancelled() => stop.cancel.cancel(),
                     Some(report) = reports.recv() => {
                         if let Some(analysis) = analysis::<G>(&report, None) {
-                            analysis.tell(&turn.limit, turn.sink);
+                            analysis.report(&turn.limit, turn.sink);
                         }
                         if turn.limit.depth.is_some_and(|depth| report.line.len() >= depth as usize) {
                             stop.cancel.cancel();
@@ -126,7 +126,7 @@ impl<G: FromRules> Player<G> for SearchPlayer<G> {
             Some(found) => found,
             None => fallback(&report, turn)?,
         };
-        found.tell(&turn.limit, turn.sink);
+        found.report(&turn.limit, turn.sink);
         self.search = Some(search);
         Ok(found)
     }

@@ -5,7 +5,7 @@
 )]
 
 mod engine;
-mod told;
+mod position_command;
 
 use crate::{Analysis, Choice, Limit, MoveAnalysis, Player, PlayerError, Thought, Turn};
 use engine::{Conversation, Order};
@@ -49,7 +49,7 @@ pub struct UciLimits {
 /// Nodes a move when nobody says anything: a fraction of a second, and the same move every time.
 const DEFAULT_NODES: u64 = 100_000;
 
-/// A chess engine that is told the game, searches, and answers.
+/// A chess engine that gets the game, searches, and answers.
 ///
 /// An engine that dies, hangs or answers nonsense is replaced once in a move; if the second fails too, so does the
 /// player.
@@ -118,7 +118,7 @@ impl UciPlayer {
                 return;
             }
             (turn.sink)(&thought);
-            lines.hear(thought);
+            lines.add(thought);
         })?;
         let nonsense = |got: String| EngineError::Nonsense { expected: "a legal best move", got };
         let text = found.ok_or_else(|| nonsense("bestmove (none)".to_owned()))?;
@@ -134,12 +134,12 @@ impl UciPlayer {
 struct Lines {
     /// The best line.
     best: Thought,
-    /// The last word on each move, by its first mention.
-    told: Vec<Thought>,
+    /// The last report on each move, in the order of the first reports.
+    reported: Vec<Thought>,
 }
 
 impl Lines {
-    fn hear(&mut self, thought: Thought) {
+    fn add(&mut self, thought: Thought) {
         let Some(&mv) = thought.line.first() else { return };
         if thought.rank <= 1 {
             if thought.value.is_some() || self.best.value.is_none() {
@@ -148,10 +148,10 @@ impl Lines {
                 self.best.nodes = thought.nodes;
             }
         }
-        match self.told.iter_mut().find(|known| known.line.first() == Some(&mv)) {
+        match self.reported.iter_mut().find(|known| known.line.first() == Some(&mv)) {
             Some(known) if thought.value.is_none() && known.value.is_some() => known.rank = thought.rank,
             Some(known) => *known = thought,
-            None => self.told.push(thought),
+            None => self.reported.push(thought),
         }
     }
 
@@ -162,8 +162,8 @@ impl Lines {
         }
         let mut analysis = Analysis::from(Choice { mv, thought: self.best });
         // A move that fell out of the lines keeps a rank that another has by now, from a shallower search.
-        self.told.sort_by_key(|thought| (thought.rank, Reverse(thought.depth)));
-        let others = self.told.into_iter().filter(|thought| thought.value.is_some());
+        self.reported.sort_by_key(|thought| (thought.rank, Reverse(thought.depth)));
+        let others = self.reported.into_iter().filter(|thought| thought.value.is_some());
         analysis.moves.extend(others.filter_map(|Thought { value, centipawns, mate, line, .. }| {
             let other = *line.first().filter(|other| **other != mv)?;
             Some(MoveAnalysis { value, centipawns, mate, line, ..MoveAnalysis::plain(other) })

@@ -33,7 +33,7 @@ pub(super) struct Asker {
 struct Line {
     /// Its tokens, the end of the line included.
     tokens: Vec<Token>,
-    /// Its values with their distributions, where the server told.
+    /// Its values with their distributions, where the server gave them.
     values: Vec<(Bucket, Option<Distribution>)>,
 }
 
@@ -139,7 +139,7 @@ impl Asker {
     async fn track(&self, parent: &Position, mv: Move) -> Result<Position, EvalError> {
         let rules = parent.rules();
         if moves::token_of(rules, mv).is_none() {
-            let reason = format!("{mv:?} is no move of this game");
+            let reason = format!("{mv:?} is not a move of this game");
             return Err(EvalError::hallucination(Mistake::IllegalMove, reason));
         }
         let commands = Commands { top: None, best: false, ..Commands::tracking(rules) };

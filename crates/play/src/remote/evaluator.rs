@@ -29,7 +29,7 @@ pub struct RemoteSettings {
 }
 
 impl RemoteSettings {
-    /// Servers with the settings that suit most of them; vLLM gives 20 log-probabilities unless told otherwise.
+    /// Servers with the settings that suit most of them; vLLM gives 20 log-probabilities by default.
     #[must_use]
     pub fn new(servers: ServerSettings) -> Self {
         Self {
@@ -120,7 +120,7 @@ impl Evaluator for Remote {
             return Box::pin(async move { vec![asker.answer(&request).await] });
         }
         Box::pin(async move {
-            let failed = || Err(EvalError::Failed("the request broke off".to_owned()));
+            let failed = || Err(EvalError::Failed("the request was cancelled".to_owned()));
             let mut replies: Vec<_> = requests.iter().map(|_| failed()).collect();
             // Dropping the set drops what is under way.
             let mut under_way = JoinSet::new();

@@ -72,7 +72,7 @@ struct Row {
     search: Duration,
     games: Duration,
     bytes_per_node: usize,
-    /// Simulations a second of OpenSpiel's bot, where it takes part.
+    /// Simulations per second of OpenSpiel's bot, where it takes part.
     open_spiel: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Simulations a second of the rollout search, one core, every game from its start position.
+//! Simulations per second of the rollout search, one core, every game from its start position.
 
 use crate::Clock;
 use criterion::{Criterion, Throughput};

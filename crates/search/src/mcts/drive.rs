@@ -103,7 +103,7 @@ impl<'a, W: Asked> Drive<'a, W> {
         report(self.simulator, self.settings, &self.counts, stopped)
     }
 
-    /// Evaluates the root of a new tree; `Some` if the search cannot go on.
+    /// Evaluates the root of a new tree; `Some` if the search cannot continue.
     async fn evaluate_root(&mut self, stop: &Stop) -> Option<Stopped> {
         if !self.simulator.tree.is_empty() {
             return None;
@@ -271,7 +271,7 @@ impl<'a, W: Asked> Drive<'a, W> {
     }
 }
 
-/// How a tree stands, with the move to play.
+/// A report on a tree, with the move to play.
 pub(crate) fn report<W: World>(
     simulator: &mut Simulator<W>,
     settings: &MctsSettings,

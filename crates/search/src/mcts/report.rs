@@ -9,7 +9,7 @@ use super::{
 use mavis_game::Move;
 use mavis_value::MistakeCounts;
 
-/// The result of a search, or how it stands.
+/// The result of a search, final or intermediate.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     /// The move to play; `None` when the game is over at the root.
@@ -162,7 +162,7 @@ impl Tree {
         }
     }
 
-    /// The line that begins with a move and goes on with the best replies.
+    /// The line that begins with a move and continues with the best replies.
     pub(crate) fn line_from(&self, edge: EdgeIdx) -> Vec<Move> {
         let mut line = vec![self.link(edge).mv];
         let mut node = self.link(edge).child;

@@ -28,11 +28,11 @@ pub struct RulesCheck {
     pub illegal_visits: u32,
     /// Nodes where the rules say that the game is over, and moves were listed.
     pub missed_ends: u32,
-    /// Ends told where the game goes on.
+    /// Ends stated where the game is not over.
     pub false_ends: u32,
-    /// Ends told with the wrong winner.
+    /// Ends stated with the wrong winner.
     pub wrong_outcomes: u32,
-    /// Ends told rightly.
+    /// Ends stated correctly.
     pub right_ends: u32,
     /// Nodes behind an illegal move, of which the rules say nothing.
     pub beyond_rules: u32,

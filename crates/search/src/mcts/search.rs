@@ -82,7 +82,7 @@ impl<G: Game> Search<G> {
         &self.settings
     }
 
-    /// Goes on with other settings. The tree is kept unless it was grown under another notion of values or of the world.
+    /// Continues with other settings. The tree is kept unless it was grown under another notion of values or of the world.
     pub fn set_settings(&mut self, settings: MctsSettings) {
         let kept =
             |settings: &MctsSettings| (settings.world, settings.scoring, settings.solver, settings.unvisited);
@@ -123,7 +123,7 @@ impl<G: Game> Search<G> {
         self.run_with(stop, &mut |_| {}).await
     }
 
-    /// The same, and tells how it stands each time the number of simulations has doubled.
+    /// The same, with a report each time the number of simulations has doubled.
     pub async fn run_with(&mut self, stop: &Stop, progress: &mut (dyn FnMut(&Report) + Send)) -> Report {
         if self.position.outcome().is_some() {
             return self.grower.report(&self.settings, Stopped::Settled);
@@ -258,7 +258,7 @@ impl<G: Game> Search<G> {
         }
     }
 
-    /// The state of a node as the evaluator told it, where it is the world model.
+    /// The state of a node by the evaluator's answer, where it is the world model.
     pub(crate) fn model_state(&self, node: NodeIdx) -> Option<&G> {
         match &self.grower {
             Grower::Rules(_) => None,
@@ -320,7 +320,7 @@ impl<G: Game> Grower<G> {
             }
             Self::Model(simulator) => {
                 let states = &simulator.world.states;
-                // A tree whose root state the model got wrong must not go on from it.
+                // A tree whose root state the model got wrong must not continue from it.
                 if *states[origin[0].0 as usize] != *position {
                     return false;
                 }

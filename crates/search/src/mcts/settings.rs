@@ -83,13 +83,13 @@ tunables! {
         epsilon "epsilon": f32 = 0.1, Real(0.0, 1.0), "Part of the prior that is spread evenly over all moves.";
         c_puct "c_puct": f32 = 2.0, Real(0.0, 1000.0), "Weight of the prior against the value in PUCT.";
         batch "batch": u16 = 16, Integer(1, 4096), "Evaluations in flight at once.";
-        timeout "timeout": Option<Duration> = None, Milliseconds(0, 86_400_000), "Milliseconds after which an evaluation is given up; 0 means never.";
+        timeout "timeout": Option<Duration> = None, Milliseconds(0, 86_400_000), "Timeout of an evaluation in milliseconds; 0 means none.";
         virtual_counts "virtual": VirtualCounts = VirtualCounts::Estimate, Choice(VirtualCounts::WORDS), "Virtual counts of simulations in flight.";
         n_min "n_min": u32 = 2, Integer(0, 10_000), "Least dynamic virtual count on a path.";
         n_max "n_max": u32 = 0, Integer(0, 10_000), "Dynamic virtual count at the leaf; 0 chooses by the simulations as in paper 001.";
         n_fixed "n_fixed": u32 = 2, Integer(0, 10_000), "The fixed virtual count.";
         virtual_value "virtual_value": VirtualValue = VirtualValue::None, Choice(VirtualValue::WORDS), "What a virtual count does to the mean value of its move.";
-        collision "collision": Collision = Collision::Wait, Choice(Collision::WORDS), "What a simulation does that would reach a leaf under evaluation.";
+        collision "collision": Collision = Collision::Wait, Choice(Collision::WORDS), "What a simulation does when it reaches a leaf that is being evaluated.";
         unvisited "unvisited": Unvisited = Unvisited::Zero, Choice(Unvisited::WORDS), "What a move without visits is worth in PUCT: a draw, or the evaluator's value of it.";
         scoring "scoring": Scoring = Scoring::Mean, Choice(Scoring::WORDS), "How a distribution over values becomes one number.";
         final_move "final": FinalMove = FinalMove::Visits, Choice(FinalMove::WORDS), "How the move to play is chosen.";
@@ -100,7 +100,7 @@ tunables! {
         noise_alpha "noise_alpha": f32 = 0.3, Real(0.001, 100.0), "Concentration of the root noise.";
         seed "seed": u64 = 0, Integer(0, u64::MAX), "Seed of ties, noise and sampling.";
         world "world": WorldModel = WorldModel::Rules, Choice(WorldModel::WORDS), "Where states, legal moves and ends come from.";
-        order "order": Order = Order::Launch, Choice(Order::WORDS), "The order in which answers enter the tree: as asked for (repeatable) or as they arrive.";
+        order "order": Order = Order::Launch, Choice(Order::WORDS), "The order in which answers enter the tree: in the order of requests (repeatable) or as they arrive.";
         memory "memory": u32 = 1024, Integer(1, 1_000_000), "Most mebibytes of the tree.";
     }
 }

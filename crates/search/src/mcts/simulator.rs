@@ -83,7 +83,7 @@ impl<W: World> Simulator<W> {
         Self { alone: true, ..Self::new(world, settings) }
     }
 
-    /// Goes on with other settings; nothing may be in flight.
+    /// Continues with other settings; nothing may be in flight.
     pub(crate) fn set_settings(&mut self, settings: &MctsSettings) {
         if settings.seed != self.settings.seed {
             self.random = Random::seeded(settings.seed);

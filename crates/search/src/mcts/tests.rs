@@ -262,7 +262,7 @@ fn a_kept_tree_saves_evaluations() {
     assert_eq!(next.moves.iter().map(|entry| entry.visits).sum::<u32>(), 200);
     assert!((next.counts.share_saved() - f64::from(kept) / 200.0).abs() < 1e-9);
     assert_eq!(report.counts.share_saved(), 0.0);
-    // A position two plies on is found by itself; any other starts anew.
+    // A position two plies on is found by itself; any other starts again.
     let reply = &next.moves[0];
     let mut position = search.position().clone();
     position.play(reply.mv).unwrap();

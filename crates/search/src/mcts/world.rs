@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// What a simulation needs to know of the world to walk down the tree.
 pub(crate) trait World {
-    /// Where a simulation stands.
+    /// The place of a simulation in the tree.
     type Cursor;
 
     /// What the root is.
@@ -140,7 +140,7 @@ impl<G: Game> Asked for ByRules<G> {
     fn keep(&mut self, _: NodeIdx, _: &Evaluation<G>) {}
 }
 
-/// A win probability within its bounds; what is no number tells nothing.
+/// A win probability within its bounds; NaN counts as even.
 fn sane(probability: f32) -> f32 {
     if probability.is_nan() { 0.5 } else { probability.clamp(0.0, 1.0) }
 }
@@ -150,7 +150,7 @@ fn sane(probability: f32) -> f32 {
 pub(crate) struct ByModel<G> {
     /// The real position at the root, the last thing the rules are asked about.
     pub(crate) root: Arc<G>,
-    /// The state of every node, as the evaluator told it.
+    /// The state of every node, by the evaluator's answers.
     pub(crate) states: Vec<Arc<G>>,
 }
 

@@ -1,4 +1,4 @@
-//! The arena of the rollout search: 16 bytes a node, children side by side.
+//! The arena of the rollout search: 16 bytes per node, children side by side.
 
 use super::{MoveReport, points};
 use crate::random::Random;

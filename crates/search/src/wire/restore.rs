@@ -1,4 +1,4 @@
-//! A search that goes on from a saved tree.
+//! A search that continues from a saved tree.
 
 use super::{SavedNode, SavedProof, SavedTree, TreeError};
 use crate::mcts::{

@@ -9,7 +9,7 @@ use crate::mcts::{
 use mavis_game::{Game, Move};
 
 impl<G: Game> Search<G> {
-    /// The tree as it stands; no nodes before the first run.
+    /// The tree as it is; no nodes before the first run.
     #[must_use]
     pub fn snapshot(&self) -> SavedTree {
         let tree = self.tree();

@@ -75,7 +75,7 @@ pub(crate) async fn completions(
     let job = Job { prompts, settings, deadline, written };
     // The first job loads the model.
     let started = tokio::task::spawn_blocking(move || app.writer.start(job)).await;
-    started.unwrap_or_else(|_| Err(ApiError::Failed("the model broke off".to_owned())))?;
+    started.unwrap_or_else(|_| Err(ApiError::Failed("the model stopped".to_owned())))?;
     if request.stream.unwrap_or(false) {
         return Ok(Sse::new(writing).keep_alive(KeepAlive::default()).into_response());
     }
@@ -116,7 +116,7 @@ fn prompts(prompt: &TextOrTokens) -> Result<Vec<Vec<Token>>, ApiError> {
     let check = |tokens: &Vec<Token>| {
         let known = |token: &&Token| vocabulary.string(**token).is_none();
         match tokens.iter().find(known) {
-            Some(token) => Err(ApiError::bad(format!("prompt: {token} is no token of the vocabulary"))),
+            Some(token) => Err(ApiError::bad(format!("prompt: {token} is not a token of the vocabulary"))),
             None => Ok(tokens.clone()),
         }
     };

@@ -143,5 +143,5 @@ async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
 ) -> Result<Json<T>, ApiError> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|_| Err(ApiError::Failed("reading broke off".to_owned()))).map(Json)
+    done.unwrap_or_else(|_| Err(ApiError::Failed("reading stopped".to_owned()))).map(Json)
 }

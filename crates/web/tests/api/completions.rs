@@ -75,7 +75,7 @@ async fn what_cannot_be_completed_is_refused() {
         (json!({ "prompt": "no word of ours ~" }), "no token of the vocabulary begins"),
         (json!({ "prompt": "" }), "empty"),
         (json!({ "prompt": [] }), "prompts"),
-        (json!({ "prompt": [[60000]] }), "60000 is no token"),
+        (json!({ "prompt": [[60000]] }), "60000 is not a token"),
         (json!({ "prompt": "[%state", "max_tokens": 0 }), "max_tokens"),
         (json!({ "prompt": "[%state", "logprobs": 65 }), "logprobs"),
         (json!({ "prompt": "[%state", "temperature": -1 }), "temperature"),

@@ -111,7 +111,7 @@ fn analyze_ply(
     let by_pawns =
         || thought.centipawns.map(|score| Score::Centipawns(score).win_probability(position.rules()));
     let Some(value) = thought.value.or(certain).or_else(by_pawns) else {
-        return Err(PlayerError::Failed(format!("{} has no opinion on positions", player.name())));
+        return Err(PlayerError::Failed(format!("{} does not evaluate positions", player.name())));
     };
     Ok(Judgment { value, centipawns: thought.centipawns, mate: thought.mate, best: Some(choice.mv) })
 }

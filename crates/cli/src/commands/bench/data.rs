@@ -20,19 +20,19 @@ use std::path::{Path, PathBuf};
 /// Measures what makes tables: engines in the annotation pool against the same engines alone, the import of games, the Connect Four
 /// solver, and the memory of commands when their input grows tenfold.
 ///
-/// Engines alone get the same positions as a file of commands and nobody reads their answers, which is the most they can give. All is
+/// Engines alone get the same positions as a file of commands and their answers are not read, which gives their maximum speed. All is
 /// measured in one run, in turns; on Linux processor time is given too, which a busy machine disturbs less than the clock.
 ///
 /// Example: mavis bench data --pgn games.pgn.zst
 #[derive(Args)]
 pub(crate) struct BenchData {
-    /// Games to import and to take positions from; random ones from the openings of paper 001 if absent
+    /// Games to import and to take positions from. Default: random ones from the openings of paper 001
     #[arg(long)]
     pgn: Option<PathBuf>,
     /// A UCI engine
     #[arg(long, default_value = "stockfish")]
     engine: String,
-    /// Nodes a position
+    /// Nodes per position
     #[arg(long, default_value_t = 5_000)]
     nodes: u64,
     /// Engines at work
@@ -44,10 +44,10 @@ pub(crate) struct BenchData {
     /// How often the engines alone and the pool take turns
     #[arg(long, default_value_t = 3)]
     rounds: usize,
-    /// What to measure; all if absent
+    /// What to measure. Default: all
     #[arg(long, value_delimiter = ',')]
     only: Vec<Part>,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -74,7 +74,7 @@ struct Measured {
 impl BenchData {
     pub(super) fn run(self) -> anyhow::Result<()> {
         if self.jobs == 0 || self.positions == 0 || self.rounds == 0 {
-            return Err(BadInput::new("a bench needs an engine, a position and a round").into());
+            return Err(BadInput::new("--jobs, --positions and --rounds must be at least 1").into());
         }
         let folder = Folder::new()?;
         let wanted = |part: Part| self.only.is_empty() || self.only.contains(&part);

@@ -10,18 +10,18 @@ pub(super) struct Gpu {
     device: String,
     /// Tokens of a training step.
     tokens_per_step: usize,
-    /// Tokens a second in training, AdamW, star and chain layouts.
+    /// Tokens per second in training, AdamW, star and chain layouts.
     star_tokens_per_second: f64,
     chain_tokens_per_second: f64,
-    /// Operations of the products of a step, in 10^12 a second over the whole step (star).
+    /// Operations of the products of a step, in 10^12 per second over the whole step (star).
     teraflops: f64,
     /// Share of a step in which the host packed batches; it runs beside the GPU.
     host_share: f64,
-    /// Evaluations a second in batches of 256.
+    /// Evaluations per second in batches of 256.
     evaluations_per_second: f64,
 }
 
-/// What large bf16 products reach on an H200, in 10^12 operations a second.
+/// What large bf16 products reach on an H200, in 10^12 operations per second.
 const H200_TERAFLOPS: f64 = 790.0;
 
 impl Gpu {

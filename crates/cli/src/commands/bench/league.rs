@@ -21,7 +21,7 @@ use std::{fmt, sync::Arc};
 /// The bare loop knows no rules, keeps no clock and writes nothing down: it is the least any match runner can cost. On Linux the
 /// processor time of the program and of its engines is counted apart, which a busy machine disturbs less than the clock.
 ///
-/// With --device the bundled model plays itself instead, and the evaluations per second of the league stand beside those of
+/// With --device the bundled model plays itself instead, and the evaluations per second of the league are compared with those of
 /// the model alone in batches of the same size, measured in the same run.
 ///
 /// Examples: mavis bench league --games 200 --nodes 2000; mavis bench league --device cuda --games 64 --concurrency 64
@@ -42,19 +42,19 @@ pub(crate) struct BenchLeague {
     /// A UCI engine
     #[arg(long, default_value = "stockfish")]
     engine: String,
-    /// Nodes a move
+    /// Nodes per move
     #[arg(long, default_value_t = 2000)]
     nodes: u64,
-    /// Milliseconds a move, in place of nodes
+    /// Milliseconds per move, instead of nodes
     #[arg(long, value_name = "MILLISECONDS", conflicts_with = "nodes")]
     movetime: Option<u64>,
     /// Games to play, in pairs from the book of paper 001
     #[arg(long, default_value_t = 40)]
     games: u64,
-    /// Games at once
+    /// Concurrent games
     #[arg(long, default_value_t = 2, value_parser = crate::input::at_once)]
     concurrency: usize,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -68,9 +68,9 @@ struct Measured {
     plies: usize,
     league: Way,
     bare: Way,
-    /// Plies a second of the league by those of the bare loop.
+    /// Plies per second of the league by those of the bare loop.
     ratio: f64,
-    /// Microseconds of the program's own processor time a move, beside those of the bare loop.
+    /// Microseconds of the program's own processor time per move, beside those of the bare loop.
     overhead_micros: Option<f64>,
 }
 
@@ -80,7 +80,7 @@ struct Way {
     seconds: f64,
     plies_per_second: f64,
     games_per_minute: f64,
-    /// Microseconds of processor time a move: the program's own, and the engines'.
+    /// Microseconds of processor time per move: the program's own, and the engines'.
     own_micros: Option<f64>,
     engine_micros: Option<f64>,
     /// Cores kept busy by both, on average.
@@ -103,7 +103,7 @@ impl Pace {
         }
     }
 
-    /// As an engine hears it.
+    /// As it is sent to an engine.
     fn go(self) -> String {
         match self {
             Self::Nodes(n) => format!("go nodes {n}"),
@@ -124,7 +124,7 @@ impl fmt::Display for Pace {
 impl BenchLeague {
     pub(super) fn run(self) -> anyhow::Result<()> {
         if self.games == 0 || self.concurrency == 0 {
-            return Err(BadInput::new("a bench needs a game and a place to play it").into());
+            return Err(BadInput::new("--games and --concurrency must be at least 1").into());
         }
         if let Some(device) = &self.device {
             let league = model::ModelLeague {

@@ -28,7 +28,7 @@ pub(super) struct BenchLoader {
     /// Seconds for each kind of example
     #[arg(long, default_value_t = 3.0)]
     seconds: f64,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }

@@ -24,7 +24,7 @@ pub(super) struct BenchQueue {
     /// Jobs in each round
     #[arg(long, default_value_t = 200)]
     jobs: u64,
-    /// Milliseconds of work a job, on an idle machine
+    /// Milliseconds of work per job, on an idle machine
     #[arg(long, default_value_t = 50)]
     millis: u64,
     /// Rounds of either way
@@ -36,7 +36,7 @@ pub(super) struct BenchQueue {
     /// Simulated workers for the second part
     #[arg(long, default_value_t = 1000)]
     workers: usize,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
     /// Be the workers of such a run, until standard input ends

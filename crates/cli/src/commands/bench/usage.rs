@@ -97,7 +97,7 @@ pub(super) fn own_seconds() -> f64 {
     time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
 }
 
-/// Processor seconds of all children that have ended; 0 where the system does not tell.
+/// Processor seconds of all children that have ended; 0 where the system does not report them.
 pub(in crate::commands) fn waited_seconds() -> f64 {
     let fields = stat_seconds(std::process::id());
     fields.map_or(0.0, |[_, _, user, system]| user + system)

@@ -32,7 +32,7 @@ use {
 
 /// Asks an oracle for the value of every legal move of every position, once each.
 ///
-/// The output is a folder of shards with a manifest. Ctrl-C finishes the positions in hand, a killed program loses a few hundred at
+/// The output is a folder of shards with a manifest. Ctrl-C finishes the running positions, a killed program loses a few hundred at
 /// most; the same command resumes where it stopped. Example: mavis data annotate positions.parquet --oracle stockfish:nodes=5000 --out annotated
 #[derive(Args)]
 #[command(after_long_help = oracles::HELP)]
@@ -40,7 +40,7 @@ pub(crate) struct Annotate {
     /// Tables of positions
     #[arg(required = true)]
     positions: Vec<PathBuf>,
-    /// Who judges; the usual oracle of the game if absent
+    /// The oracle. Default: the usual oracle of the game
     #[arg(long)]
     oracle: Option<String>,
     /// The output folder; an unfinished run in it is resumed
@@ -49,7 +49,7 @@ pub(crate) struct Annotate {
     /// Oracles that work concurrently, each on its own thread. Default: one per core
     #[arg(long, short, value_parser = crate::input::at_once)]
     jobs: Option<usize>,
-    /// Positions a shard
+    /// Positions per shard
     #[arg(long, default_value_t = 10_000)]
     shard_size: u64,
     /// Progress and result as lines of JSON
@@ -58,7 +58,7 @@ pub(crate) struct Annotate {
     #[cfg(feature = "cluster")]
     #[command(flatten)]
     cluster: ClusterArgs,
-    /// With --cluster: positions a job
+    /// With --cluster: positions per job
     #[cfg(feature = "cluster")]
     #[arg(long, default_value_t = 32)]
     job_size: usize,

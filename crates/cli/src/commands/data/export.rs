@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
-/// Writes a table for programs that read something else.
+/// Writes a table in another format.
 ///
 /// Example: mavis data export annotated --format tsv --out values.tsv
 #[derive(Args)]
@@ -21,7 +21,7 @@ pub(crate) struct Export {
     /// What to write
     #[arg(long, value_enum)]
     format: ExportFormat,
-    /// The file to write; the standard output if absent (not for bags). A bag named .bagz is compressed
+    /// The file to write. Default: the standard output (not for bags). A bag named .bagz is compressed
     #[arg(long)]
     out: Option<PathBuf>,
     /// What the records of a bag hold

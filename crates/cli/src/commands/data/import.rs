@@ -30,19 +30,19 @@ pub(crate) struct Import {
     /// A table of whole games to write
     #[arg(long)]
     games: Option<PathBuf>,
-    /// pgn, positions, wthor, playok, hex, connect4, lichess-csv, fen-values or bag; guessed if absent
+    /// pgn, positions, wthor, playok, hex, connect4, lichess-csv, fen-values or bag. Default: guessed from name and content
     #[arg(long)]
     format: Option<Format>,
-    /// The game, where the source does not say (chess960, hex:size=13)
+    /// The game, if the source does not name it (chess960, hex:size=13)
     #[arg(long)]
     game: Option<Rules>,
-    /// Leaves out games in which a player is rated lower, or not at all
+    /// Skips games in which a player's rating is lower or unknown
     #[arg(long)]
     min_rating: Option<i32>,
-    /// Who judged imported annotations, where the source does not say so: name, version and settings
+    /// The oracle of imported annotations, if the source does not name it: name, version and settings
     #[arg(long, num_args = 1..=3, value_names = ["NAME", "VERSION", "SETTINGS"])]
     oracle: Vec<String>,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }

@@ -21,7 +21,7 @@ pub(crate) struct Ood {
     /// Makes the same positions again
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }

@@ -21,7 +21,7 @@ pub(crate) struct Unique {
     /// The table to write
     #[arg(long)]
     out: PathBuf,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Sample {
     /// Draws the same rows again
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -89,7 +89,7 @@ pub(crate) struct Split {
     /// Draws the same games again
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -97,7 +97,7 @@ pub(crate) struct Split {
 impl Split {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         if !(0.0..=1.0).contains(&self.share) {
-            return Err(BadInput::new(format!("--share is between 0 and 1, not {}", self.share)).into());
+            return Err(BadInput::new(format!("--share must be between 0 and 1, not {}", self.share)).into());
         }
         let to = SplitTo { train: &self.train, valid: &self.valid, share: self.share, seed: self.seed };
         let split = match is_annotated(&self.tables)? {

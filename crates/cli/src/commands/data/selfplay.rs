@@ -16,7 +16,7 @@ use mavis_game::{Game, Rules};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Lets an oracle play against itself, now and then at random, and keeps games and annotations.
+/// Lets an oracle play against itself with some random moves, and stores games and annotations.
 ///
 /// The output is a folder with the tables `games` and `annotations`, in shards with a manifest; the same command resumes where it
 /// stopped. Example: mavis data selfplay --game connect4 --n-games 10000 --out c4
@@ -28,19 +28,19 @@ pub(crate) struct Selfplay {
     /// Games to play
     #[arg(long, short)]
     n_games: u64,
-    /// Who plays; the usual oracle of the game if absent
+    /// The oracle. Default: the usual oracle of the game
     #[arg(long)]
     oracle: Option<String>,
-    /// The chance of a random move; 0.4 in Connect Four, 0.1 in Hex, 0.2 elsewhere if absent
+    /// Probability of a random move. Default: 0.4 in Connect Four, 0.1 in Hex, 0.2 elsewhere
     #[arg(long)]
     epsilon: Option<f64>,
-    /// Plies at the start of each game that are random and not judged (exact solvers are slow far from the end)
+    /// Plies at the start of each game that are random and not evaluated (exact solvers are slow far from the end)
     #[arg(long, default_value_t = 0)]
     random_plies: u32,
     /// Plays the same games again
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Plies after which a game is cut off
+    /// Plies after which a game is stopped
     #[arg(long, default_value_t = 400)]
     max_plies: u32,
     /// The output folder; an unfinished run in it is resumed
@@ -49,7 +49,7 @@ pub(crate) struct Selfplay {
     /// Oracles that work concurrently, each on its own thread. Default: one per core
     #[arg(long, short, value_parser = crate::input::at_once)]
     jobs: Option<usize>,
-    /// Games a shard
+    /// Games per shard
     #[arg(long, default_value_t = 500)]
     shard_size: u64,
     /// Progress and result as lines of JSON
@@ -58,7 +58,7 @@ pub(crate) struct Selfplay {
     #[cfg(feature = "cluster")]
     #[command(flatten)]
     cluster: ClusterArgs,
-    /// With --cluster: games a job
+    /// With --cluster: games per job
     #[cfg(feature = "cluster")]
     #[arg(long, default_value_t = 20)]
     job_size: usize,
@@ -70,7 +70,7 @@ impl Selfplay {
         let rules = start.rules();
         let epsilon = self.epsilon.unwrap_or_else(|| default_epsilon(rules));
         if !(0.0..=1.0).contains(&epsilon) {
-            return Err(BadInput::new(format!("--epsilon is between 0 and 1, not {epsilon}")).into());
+            return Err(BadInput::new(format!("--epsilon must be between 0 and 1, not {epsilon}")).into());
         }
         let settings = SelfplaySettings {
             start,

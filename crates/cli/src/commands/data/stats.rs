@@ -18,7 +18,7 @@ pub(crate) struct Stats {
     /// A folder for SVG pictures: win percentages of all moves, and how often each move occurs
     #[arg(long)]
     plot: Option<PathBuf>,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }

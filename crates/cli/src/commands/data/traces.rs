@@ -38,7 +38,7 @@ use {
 /// Writes traces of internal search: minimax trees over the values of an oracle or a model, as text to learn from.
 ///
 /// Roots are drawn from tables of annotations, positions or games, or pairs NAME.fen.zst and NAME.val.zst; give training tables only. The
-/// output is a table in shards with a manifest; a stop loses at most the shard in hand, and the same command resumes.
+/// output is a table in shards with a manifest; a stop loses at most the unfinished shard, and the same command resumes.
 /// Example: mavis data traces data/chess_000 --roots 10000 --model bundled --device cuda --out traces/chess
 #[derive(Args)]
 #[command(after_long_help = "Oracles: mavis data annotate --help lists them")]
@@ -46,13 +46,13 @@ pub(crate) struct Traces {
     /// Where the roots come from
     #[arg(required = true)]
     input: Vec<PathBuf>,
-    /// Roots to draw; all positions of the input if absent
+    /// Roots to draw. Default: all positions of the input
     #[arg(long)]
     roots: Option<usize>,
-    /// Who judges every node; the usual oracle of the game if absent
+    /// The oracle that evaluates every node. Default: the usual oracle of the game
     #[arg(long, conflicts_with = "model")]
     oracle: Option<String>,
-    /// A model judges every node: its file, or bundled for the one in the binary
+    /// The model that evaluates every node: its file, or bundled for the one in the binary
     #[arg(long)]
     model: Option<PathBuf>,
     /// Where the model computes: cpu, cuda, or auto for a GPU where there is one
@@ -64,7 +64,7 @@ pub(crate) struct Traces {
     /// Traces of each root, all of different sizes
     #[arg(long, default_value_t = 4)]
     per_root: usize,
-    /// Sizes to draw from, as BREADTHxDEPTH; breadth 2 to 5 and depth 1 to 3 without 5x3 if absent. Sizes that cannot fit into
+    /// Sizes to draw from, as BREADTHxDEPTH. Default: breadth 2 to 5 and depth 1 to 3 without 5x3. Sizes that cannot fit into
     /// the context are left out
     #[arg(long, value_delimiter = ',', value_name = "BxD")]
     sizes: Vec<String>,
@@ -86,7 +86,7 @@ pub(crate) struct Traces {
     /// Threads. Default: one per core
     #[arg(long, short, value_parser = crate::input::at_once)]
     jobs: Option<usize>,
-    /// Roots a shard
+    /// Roots per shard
     #[arg(long, default_value_t = 1_024)]
     shard_size: u64,
     /// Progress and result as lines of JSON
@@ -95,7 +95,7 @@ pub(crate) struct Traces {
     #[cfg(feature = "cluster")]
     #[command(flatten)]
     cluster: ClusterArgs,
-    /// With --cluster: roots a job that an oracle judges
+    /// With --cluster and an oracle: roots per job
     #[cfg(feature = "cluster")]
     #[arg(long, default_value_t = 16)]
     job_size: usize,
@@ -184,7 +184,7 @@ impl Traces {
 
     fn plan(&self) -> Result<TracePlan, BadInput> {
         if !(0.0..=1.0).contains(&self.compact) {
-            return Err(BadInput::new(format!("--compact is between 0 and 1, not {}", self.compact)));
+            return Err(BadInput::new(format!("--compact must be between 0 and 1, not {}", self.compact)));
         }
         if self.per_root == 0 {
             return Err(BadInput::new("--per-root must be at least 1, not 0"));

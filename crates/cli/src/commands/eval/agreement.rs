@@ -36,7 +36,7 @@ pub(crate) struct Agreement {
     /// Positions in one pass of the model
     #[arg(long, default_value_t = 32, value_parser = crate::input::at_once)]
     batch: usize,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }

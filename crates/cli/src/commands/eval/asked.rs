@@ -20,16 +20,16 @@ const MODEL_JOBS: usize = 32;
 /// Who answers, and how.
 #[derive(Args)]
 pub(super) struct Asked {
-    /// The player; the bundled model without search if none is named
+    /// The player
     #[arg(long, default_value = "mav")]
     pub(super) player: String,
     /// Makes players and positions repeat exactly
     #[arg(long, default_value_t = 0)]
     pub(super) seed: u64,
-    /// Seconds a move; the player's own limits if none is given
+    /// Seconds per move. Default: the player's own limits
     #[arg(long)]
     movetime: Option<f64>,
-    /// Positions or simulations a move
+    /// Positions or simulations per move
     #[arg(long)]
     nodes: Option<u64>,
     /// Plies of depth
@@ -38,7 +38,7 @@ pub(super) struct Asked {
     /// Positions evaluated concurrently. Default: 32 for model players, 1 per core for others, 1 with --movetime
     #[arg(long, short, value_parser = crate::input::at_once)]
     jobs: Option<usize>,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -58,7 +58,7 @@ struct Shown {
 }
 
 impl Asked {
-    /// Every item's answer, in the order of the items. Each thread has a player of its own, whose randomness starts anew with
+    /// Every item's answer, in the order of the items. Each thread has a player of its own, whose randomness starts again with
     /// each item, and a state of the caller's. The first Ctrl-C ends the asking; what was answered still counts.
     pub(super) fn ask_all<T: Sync, S, R: Send>(
         &self,

@@ -20,10 +20,10 @@ pub(super) struct Compared {
     /// A table of annotations (Parquet file or folder), or a pair of files NAME.fen.zst and NAME.val.zst
     #[arg(long)]
     input: PathBuf,
-    /// Only positions of this game; for a pair of files what its name says if absent
+    /// Only positions of this game. Default: all; for a pair of files the game that its name gives
     #[arg(long)]
     game: Option<String>,
-    /// So many positions, drawn by the seed
+    /// Number of positions, drawn by the seed
     #[arg(long)]
     limit: Option<usize>,
 }

@@ -58,7 +58,7 @@ pub(crate) struct Internal {
     /// Writes every trace a second time without drafts, and compares text and time
     #[arg(long)]
     plain: bool,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }

@@ -26,7 +26,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-/// Measures how well a model knows the rules by itself: legal best action, listed moves, tracked states.
+/// Measures how well a model knows the rules: legal best action, listed moves, tracked states.
 ///
 /// A column for each input. Moves are listed all at once (--sequential writes them token by token); the best action and the state
 /// after it are the answer to `%state %top_1 %best_action %state` (with --fen all positions are FENs); the given move is the puzzle's first one, or drawn by the
@@ -41,7 +41,7 @@ pub(crate) struct Legality {
     /// Puzzles (.csv, .csv.gz, ...), a table of positions or annotations, or a pair NAME.fen.zst and NAME.val.zst; repeatable
     #[arg(long)]
     input: Vec<PathBuf>,
-    /// So many chess positions with random pieces on random squares, as `mavis data ood` makes them
+    /// Number of chess positions with random pieces on random squares, as `mavis data ood` makes them
     #[arg(long, value_name = "N", value_parser = crate::input::in_memory)]
     ood: Option<usize>,
     /// Most positions of each input: the first puzzles, or rows drawn by the seed
@@ -59,7 +59,7 @@ pub(crate) struct Legality {
     /// Positions in one pass of the model
     #[arg(long, default_value_t = 32, value_parser = crate::input::at_once)]
     batch: usize,
-    /// One JSON object, with bands by the number of legal moves
+    /// Prints one JSON object, with bands by the number of legal moves
     #[arg(long)]
     json: bool,
 }
@@ -150,7 +150,7 @@ impl Legality {
         Ok(sets)
     }
 
-    /// Three questions a position: all moves, the best action with what follows it, the state after a given move.
+    /// Three questions per position: all moves, the best action with what follows it, the state after a given move.
     fn ask(&self, decoder: &mut MavDecoder, batch: &[Asked]) -> anyhow::Result<Vec<LegalitySample>> {
         let mut samples: Vec<LegalitySample> = batch
             .iter()
@@ -288,7 +288,7 @@ impl NamedModel {
         let known = [&["model", "precision", "device"], more].concat();
         if let Some(key) = spec.options.keys().find(|key| !known.contains(&key.as_str())) {
             let known = known.join(" ");
-            return Err(BadInput::new(format!("option '{key}' says nothing here (known: {known})")).into());
+            return Err(BadInput::new(format!("option '{key}' has no effect here (known: {known})")).into());
         }
         let option = |key: &str| spec.options.get(key).map(String::as_str);
         let device: Device = option("device").map_or(Ok(Device::default()), str::parse).or_bad_input()?;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// Lets a player solve chess puzzles: every move of the solution must be the listed one.
 ///
-/// Beside it stands the share in which a mate other than the listed move counts as well.
+/// A second share also accepts a mate other than the listed move.
 ///
 /// The file has Lichess' form: a header that names the columns FEN and Moves, and Rating if there is one; .gz, .zst and .bz2 are
 /// read as they are.

@@ -12,7 +12,7 @@ use mavis_value::Scoring as Way;
 
 /// Compares the two ways to read a distribution of values: its mean and its most likely value.
 ///
-/// Both come from the same answers, so the gain of mean scoring has a narrow interval of its own. The player must give
+/// Both come from the same answers, so the gain of mean scoring has a narrow interval. The player must give
 /// distributions, as the model without search does.
 ///
 /// Example: mavis eval scoring --input valid.parquet --limit 2000

@@ -14,9 +14,9 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-/// Counts which positions of a player's league games stand in the tables a model was trained on, by move number.
+/// Counts which positions of a player's league games are in the tables a model was trained on, by move number.
 ///
-/// Positions are the same if the rules of movement see the same: move counters do not count. Openings are left out.
+/// Two positions are the same if board, side to move and rights are equal; move counters are ignored. Openings are left out.
 ///
 /// Example: mavis eval seen --league league --player mav --input train.parquet
 #[derive(Args)]
@@ -24,13 +24,13 @@ pub(crate) struct Seen {
     /// The league's folder
     #[arg(long)]
     league: PathBuf,
-    /// A player's name in the league; all players if absent
+    /// A player's name in the league. Default: all players
     #[arg(long)]
     player: Option<String>,
     /// What was trained on: tables of positions or annotations, or pairs NAME.fen.zst and NAME.val.zst; repeatable
     #[arg(long, required = true)]
     input: Vec<PathBuf>,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }

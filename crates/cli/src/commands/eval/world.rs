@@ -34,13 +34,13 @@ pub(crate) struct World {
     /// Random moves at the start of a game
     #[arg(long, default_value_t = 4)]
     random_plies: u32,
-    /// Moves after which a game is broken off
+    /// Moves after which a game is stopped
     #[arg(long, default_value_t = 200)]
     max_plies: u32,
     /// Makes the games repeat exactly
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -58,7 +58,7 @@ struct Played {
     n_games: usize,
     /// Games that came to their end; the others were broken off.
     n_ended: usize,
-    /// Answers, one a move and one at the end of a game.
+    /// Answers, one per move and one at the end of a game.
     n_answers: usize,
     n_moves: usize,
     /// Answers with nothing wrong in them.

@@ -31,7 +31,7 @@ impl TimeSettings {
         }
     }
 
-    /// A clock after a move, for controllers that do not tell.
+    /// A clock after a move, for controllers that do not send it.
     pub(super) fn after(&self, clock: SideClock, spent: Duration) -> SideClock {
         let left = clock.left.saturating_sub(spent);
         let period = SideClock { left: self.period, stones: self.stones };

@@ -152,7 +152,7 @@ impl GtpSession {
     }
 
     /// Acts on one line; a line without a command has no response.
-    pub(super) fn hear(&mut self, line: &str) -> Option<Response> {
+    pub(super) fn handle(&mut self, line: &str) -> Option<Response> {
         let command = GtpCommand::parse(line)?;
         let arguments: Vec<&str> = command.arguments.iter().map(String::as_str).collect();
         let result = match find(&command.name) {
@@ -238,7 +238,7 @@ impl GtpSession {
                 );
                 let first = board.position.legal_moves().first().copied();
                 let first = first.ok_or_else(|| reason.clone())?;
-                // A game goes on even if the player cannot. A closed stderr is no reason to stop either.
+                // A game continues even if the player cannot. A closed stderr is no reason to stop either.
                 let _ = writeln!(std::io::stderr(), "mavis: {reason}; playing the first legal move");
                 first
             }

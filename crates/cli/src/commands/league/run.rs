@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 /// Plays the games of a league that are not in its folder yet, then shows its table.
 ///
-/// The first Ctrl-C finishes the games in hand, the second drops them. The same command resumes where it stopped; a kill at any
-/// moment loses only the games in hand.
+/// The first Ctrl-C finishes the running games, the second drops them. The same command resumes where it stopped; a kill at any
+/// moment loses only the running games.
 ///
 /// Example: mavis league run --config league.toml --out league
 #[derive(Args)]
@@ -33,7 +33,7 @@ pub(crate) struct LeagueRun {
 
 /// Tests whether the first of two players is stronger than the second, and stops at the decision.
 ///
-/// Settings of the test come from the configuration's section sprt; the flags go before them. It plays at most as many pairs as
+/// Settings of the test come from the configuration's section sprt; flags override them. It plays at most as many pairs as
 /// schedule.pairs says.
 ///
 /// Example: mavis league sprt --config match.toml --out match --elo0 0 --elo1 10
@@ -71,7 +71,7 @@ struct Folder {
     /// The output folder; an unfinished run in it is resumed
     #[arg(long)]
     out: PathBuf,
-    /// Games at once; the configuration's number if absent, else as many as cores allow
+    /// Concurrent games. Default: the number in the configuration, else as many as cores allow
     #[arg(long, value_parser = crate::input::at_once)]
     concurrency: Option<usize>,
     /// Let timed players share cores, which changes their strength
@@ -148,13 +148,13 @@ impl Folder {
     }
 }
 
-/// Options of a league that Ctrl-C ends: the first finishes the games in hand, the second drops them.
+/// Options of a league that Ctrl-C ends: the first finishes the running games, the second drops them.
 pub(in crate::commands) fn run_options(concurrency: Option<usize>) -> RunOptions {
     let (drain, cancel) = stop::tokens();
     RunOptions { concurrency, drain, cancel, judges: standard_judges(), ..RunOptions::default() }
 }
 
-/// Plays a league that the file `source` describes, in the folder `out`, and tells how it goes; `title` begins each line.
+/// Plays a league that the file `source` describes, in the folder `out`, and reports its progress; `title` begins each line.
 pub(in crate::commands) fn play(
     title: &str,
     config: &LeagueConfig,

@@ -19,7 +19,7 @@ pub(crate) struct Table {
     /// Intervals from this many refits on resampled opening pairs, instead of the sandwich estimator
     #[arg(long, value_name = "REFITS", value_parser = clap::value_parser!(u32).range(100..=100_000))]
     bootstrap: Option<u32>,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -79,7 +79,7 @@ impl Pgn {
     }
 }
 
-/// Where the league in a folder stands.
+/// The standings of the league in a folder.
 pub(in crate::commands) fn stands(
     folder: &Path,
     intervals: Intervals,

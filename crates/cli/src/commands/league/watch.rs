@@ -25,7 +25,7 @@ pub(in crate::commands) struct Watch {
 }
 
 impl Watch {
-    /// A watch over a league; `title` stands before everything it says, where there are several leagues.
+    /// A watch over a league; `title` begins each line, for several leagues.
     pub(super) fn new(title: &str) -> Self {
         let bar = ProgressBar::new(0).with_prefix(title.to_owned());
         let style = ProgressStyle::with_template("{prefix}{bar:30} {human_pos}/{human_len} games{msg}");
@@ -35,7 +35,7 @@ impl Watch {
         Self { bar, last: now, began: (now, 0), test: String::new(), duel: None }
     }
 
-    /// A watch over two players, which tells the score.
+    /// A watch over two players, which shows the score.
     pub(in crate::commands) fn over(duel: Duel) -> Self {
         Self { duel: Some(duel), ..Self::new("") }
     }

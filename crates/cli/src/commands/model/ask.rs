@@ -19,7 +19,7 @@ use std::path::PathBuf;
 /// Without --sequential all moves are asked at once. Example: mavis model ask --game connect4 --moves 4 4
 #[derive(Args)]
 pub(super) struct Ask {
-    /// The model's file; the bundled model if absent
+    /// The model's file. Default: the bundled model
     model: Option<PathBuf>,
     #[command(flatten)]
     place: Place,
@@ -48,7 +48,7 @@ pub(super) struct Ask {
     /// Where to compute: cpu, cuda, or auto for a GPU where there is one
     #[arg(long, default_value = "cpu")]
     device: String,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -109,12 +109,13 @@ impl Ask {
         if let Some(commands) = named {
             return Ok(Request::at(position.clone(), commands));
         }
-        let top = match self.top.as_str() {
-            "all" => Top::All,
-            number => {
-                Top::Best(number.parse().map_err(|_| BadInput::new(format!("--top {number} is no number")))?)
-            }
-        };
+        let top =
+            match self.top.as_str() {
+                "all" => Top::All,
+                number => Top::Best(number.parse().map_err(|_| {
+                    BadInput::new(format!("--top: expected a number or all, not '{number}'"))
+                })?),
+            };
         // The best action is part of what is written; at once it follows from the values.
         let commands = Commands { top: Some(top), best: self.sequential, ..Commands::top_all(rules) };
         Ok(Request::at(position.clone(), commands))

@@ -64,7 +64,7 @@ struct Cell {
     won_by_fault: usize,
     /// Of the games lost, those lost by a fault.
     lost_by_fault: usize,
-    /// Points a game.
+    /// Points per game.
     share: Option<Estimate>,
 }
 
@@ -160,7 +160,7 @@ fn word(fortified: bool) -> &'static str {
     if fortified { "fortified" } else { "standard" }
 }
 
-/// Points a game with an interval over opening pairs, whose two games are not independent.
+/// Points per game with an interval over opening pairs, whose two games are not independent.
 ///
 /// Where all pairs ended alike their spread says nothing, and Wilson's interval over pairs is taken.
 fn share(results: &Results, player: usize, tally: &Tally) -> Option<Estimate> {
@@ -200,6 +200,6 @@ struct CellJson {
     /// Of the games won and lost, those that ended by a fault of a player.
     won_by_fault: usize,
     lost_by_fault: usize,
-    /// Points a game, and the ends of its 95 % interval.
+    /// Points per game, and the ends of its 95 % interval.
     share: Option<[f64; 3]>,
 }

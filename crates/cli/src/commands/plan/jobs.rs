@@ -47,13 +47,13 @@ pub(super) struct PlanAnnotate {
     /// Positions to annotate
     #[arg(long)]
     positions: u64,
-    /// The oracle, with its nodes; the usual oracle of the game if absent
+    /// The oracle, with its nodes. Default: the usual oracle of the game
     #[arg(long)]
     oracle: Option<String>,
     /// The game, where --input does not give the positions
     #[arg(long, default_value = "chess")]
     game: String,
-    /// A table of positions to measure with; positions of random play if absent
+    /// A table of positions to measure with. Default: positions of random play
     #[arg(long)]
     input: Option<PathBuf>,
     #[command(flatten)]
@@ -235,7 +235,7 @@ pub(super) struct PlanTrain {
     /// Settings of the run as TOML
     #[arg(long)]
     config: PathBuf,
-    /// Steps to train; those of the settings if absent
+    /// Steps to train. Default: those of the settings
     #[arg(long, conflicts_with = "tokens")]
     steps: Option<u64>,
     /// Tokens to train on, instead of steps

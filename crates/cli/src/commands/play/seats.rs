@@ -20,7 +20,7 @@ pub(super) struct Seats {
     /// The same as a flag
     #[arg(long, conflicts_with = "name")]
     game: Option<String>,
-    /// Position text (a FEN for chess); the start position if absent
+    /// Position text (a FEN for chess). Default: the start position
     #[arg(long, allow_hyphen_values = true)]
     position: Option<String>,
     /// Your opponent: a level of the list below or a player line (default thinker)

@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 /// Example: mavis train plot runs/causal runs/full --out curves.svg
 #[derive(Args)]
 pub(crate) struct Plot {
-    /// Folders of runs, or files of metrics (JSON lines; a field "run" tells several runs in one file apart)
+    /// Folders of runs, or files of metrics (JSON lines; a field "run" separates several runs in one file)
     #[arg(required = true)]
     runs: Vec<PathBuf>,
-    /// The picture
+    /// The SVG file to write
     #[arg(long)]
     out: PathBuf,
-    /// What runs along the bottom
+    /// The horizontal axis
     #[arg(long, value_enum, default_value_t = Against::Minutes)]
     against: Against,
     /// Which validation set is shown; by default chess, else the first

@@ -13,14 +13,14 @@ use clap::Args;
 use mavis_game::Rules;
 use mavis_model::{
     predictor::{
-        BagSamples, PositionSamples, PredictorBatches, PredictorLesson, PredictorModel, PredictorSettings,
+        BagSamples, PositionSamples, PredictorBatches, PredictorModel, PredictorObjective, PredictorSettings,
         Samples, Target,
     },
     train::learn,
 };
 use std::{path::Path, sync::Arc};
 
-/// Trains a predictor of action values, state values or actions; run it again with the same folder to go on.
+/// Trains a predictor of action values, state values or actions; the same command continues a run.
 ///
 /// Example: mavis train predictor --target av --config recipes/predictor.toml --out runs/av --max-minutes 20
 #[derive(Args)]
@@ -41,27 +41,27 @@ impl TrainPredictor {
         settings.run.budget = self.run.budget(settings.run.budget);
         let (spec, network) = (settings.spec().or_bad_input()?, settings.network().or_bad_input()?);
         settings.run.device.resolved().or_bad_input()?;
-        let lesson = lesson(&settings)?;
+        let objective = objective(&settings)?;
         self.run.note(&format!(
             "{} samples for target {}, {} a step",
-            lesson.batches.n_samples(),
+            objective.batches.n_samples(),
             settings.target,
-            lesson.batches.samples_per_batch()
+            objective.batches.samples_per_batch()
         ));
         let weights = |path: &_| PredictorModel::load(path).map(|model| (model.config, model.parameters));
-        let (device, n_samples) = (settings.run.device, lesson.batches.n_samples());
+        let (device, n_samples) = (settings.run.device, objective.batches.n_samples());
         let common = Common { settings: &settings, device, network: &network, n_samples };
         let mut begun = self.run.begin(&common, spec.card(), weights)?;
         let optimizer = settings.run.optimizer.clone();
-        let most_tokens = lesson.batches.samples_per_batch() * settings.target.context();
+        let most_tokens = objective.batches.samples_per_batch() * settings.target.context();
         let mut trainer = device.trainer(network, optimizer, begun.state, most_tokens, begun.ranks)?;
-        learn(&mut *trainer, &lesson, &settings.run, &mut *begun.keeper)?;
+        learn(&mut *trainer, &objective, &settings.run, &mut *begun.keeper)?;
         self.run.wrote();
         Ok(())
     }
 }
 
-fn lesson(settings: &PredictorSettings) -> anyhow::Result<PredictorLesson> {
+fn objective(settings: &PredictorSettings) -> anyhow::Result<PredictorObjective> {
     let spec = settings.spec().or_bad_input()?;
     let validation = settings.validation.iter().map(|path| (path.as_path(), Rules::Chess));
     let held_out = HeldOut::read(settings.run.puzzles.as_ref(), validation)?;
@@ -73,11 +73,13 @@ fn lesson(settings: &PredictorSettings) -> anyhow::Result<PredictorLesson> {
     }
     let batches =
         PredictorBatches::new(sets, settings.samples, spec.bins, settings.run.seed).ok_or_else(|| {
-            BadInput::new("no data to train on: [[data]] is missing, or holds nothing that is not measured")
+            BadInput::new(
+                "no data to train on: [[data]] is missing, or all of its positions are used for validation",
+            )
         })?;
     let HeldOut { validation, puzzles, .. } = held_out;
     let validation_positions = settings.run.validation_positions;
-    Ok(PredictorLesson { spec, batches, validation, validation_positions, puzzles })
+    Ok(PredictorObjective { spec, batches, validation, validation_positions, puzzles })
 }
 
 /// A bag, a table of annotations, or a pair of files; positions that are measured are left out.

@@ -68,7 +68,7 @@ pub(super) struct RunArgs {
 pub(super) struct Beginning {
     /// Keeps log and checkpoints, or leaves them to another rank.
     pub(super) keeper: Box<dyn Keeper>,
-    /// Where to go on.
+    /// Where to continue.
     pub(super) state: TrainState,
     /// The ranks that share the run.
     pub(super) ranks: Option<Arc<dyn AllReduce>>,
@@ -126,7 +126,7 @@ impl RunArgs {
         self.max_minutes.map_or(of_settings, Budget::Minutes)
     }
 
-    /// The folder, the state to go on from (its checkpoint, the weights of a model, or new ones) and the other ranks.
+    /// The folder, the state to continue from (its checkpoint, the weights of a model, or new ones) and the other ranks.
     pub(super) fn begin<S: Serialize>(
         &self,
         common: &Common<'_, S>,

@@ -31,7 +31,7 @@ pub(super) struct Searcher {
     running: Option<(Cancel, Arc<Gate>)>,
 }
 
-/// What the thread is told.
+/// Commands to the thread.
 enum Job {
     Search(Box<Order>, Cancel, Arc<Gate>),
     NewGame(Rules),
@@ -104,7 +104,7 @@ impl Searcher {
         }
     }
 
-    /// The move pondered on was played: the search goes on for `time`, or until its own limits end it.
+    /// The move pondered on was played: the search continues for `time`, or until its own limits end it.
     pub(super) fn ponder_hit(&self, time: Option<Duration>) {
         let Some((cancel, gate)) = &self.running else { return };
         gate.set(|state| state.hold = false);
@@ -168,7 +168,7 @@ fn work(mut player: Box<dyn Player>, jobs: &mpsc::Receiver<Job>) {
     }
 }
 
-/// Searches and tells on the way; there is always an answer.
+/// Searches and reports its progress; there is always an answer.
 fn search(player: &mut dyn Player, order: &Order, cancel: Cancel) -> EngineMessage {
     let position = &order.position;
     if position.outcome().is_some() || position.legal_moves().is_empty() {
@@ -195,7 +195,7 @@ fn search(player: &mut dyn Player, order: &Order, cancel: Cancel) -> EngineMessa
     }
 }
 
-/// A game goes on even if the player cannot: the first move there is, with the reason.
+/// A game continues even if the player cannot: the first move there is, with the reason.
 fn first_legal(order: &Order, reason: &str) -> EngineMessage {
     note(&format!("{reason}; playing the first legal move"));
     let legal = order.position.legal_moves();

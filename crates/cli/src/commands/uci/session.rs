@@ -56,7 +56,7 @@ impl UciSession {
     }
 
     /// Acts on one line; `false` when it is the last.
-    pub(super) fn hear(&mut self, line: &str) -> anyhow::Result<bool> {
+    pub(super) fn handle(&mut self, line: &str) -> anyhow::Result<bool> {
         match Command::parse(line) {
             Command::Uci => self.introduce()?,
             Command::Debug(on) => self.debug = on,

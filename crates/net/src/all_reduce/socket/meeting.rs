@@ -65,7 +65,7 @@ pub(super) fn gather(
     Ok(links)
 }
 
-/// Takes a connection in, or tells it why not.
+/// Accepts a connection, or sends it the reason why not.
 fn admit(mut link: TcpStream, hello: Hello, links: &mut [Option<TcpStream>]) {
     let Some(other) = greeted(&mut link) else { return };
     let taken = other.rank.checked_sub(1).and_then(|at| links.get(at)).map(Option::is_some);

@@ -269,7 +269,7 @@ pub fn conv_bench(config: &ConvNetConfig, loss: ConvLoss, n: usize) -> Result<Co
     })
 }
 
-/// Boards a second predicted and trained on.
+/// Boards per second predicted and trained on.
 fn rates(
     net: &mut dyn ConvNet,
     data: &Data,

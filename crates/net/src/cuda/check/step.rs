@@ -81,7 +81,7 @@ pub fn update_against_cpu(
         compare(format!("update {round} second moment"), &ours.second_moment, &theirs.second_moment, 1e-5);
         compare(format!("update {round} average"), &ours.average, &theirs.average, 5e-3);
         compare(format!("update {round} step"), &[ours.step as f32], &[theirs.step as f32], 0.0);
-        // Both go on from the same state, so that differences do not add up.
+        // Both continue from the same state, so that differences do not add up.
         cpu.set_state(ours)?;
         gpu.forward_backward(batch, rows)?;
     }

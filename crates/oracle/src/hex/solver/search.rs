@@ -280,7 +280,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The move a search goes on with.
+/// The move a search continues with.
 struct Choice {
     /// Its place in the list.
     place: usize,

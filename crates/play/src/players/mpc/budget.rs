@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 /// Time kept for the way back to the game.
 const OVERHEAD: Duration = Duration::from_millis(5);
-/// The longest time kept for engines that were told to stop.
+/// The longest time kept for engines after `stop`.
 const LONGEST_GRACE: Duration = Duration::from_millis(50);
 /// The share of the time left that calls may plan with; the rest is for starting them and for one that is replaced.
 const PLANNED: f64 = 0.9;

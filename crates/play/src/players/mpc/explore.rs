@@ -17,7 +17,7 @@ use std::{
 
 /// How often it is looked whether the move was cancelled.
 const GLANCE: Duration = Duration::from_millis(5);
-/// How long engines that were told to stop may take where no clock runs.
+/// How long engines may take after `stop` where no clock runs.
 const UNTIMED_GRACE: Duration = Duration::from_millis(500);
 /// Calls of one line that may fail before it is left without a value.
 const ATTEMPTS: u32 = 3;

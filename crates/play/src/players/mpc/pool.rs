@@ -1,6 +1,6 @@
 //! Players at work on many positions at once.
 //!
-//! Each worker is a thread with an evaluator and an opponent of its own, made when the thread starts and made anew after
+//! Each worker is a thread with an evaluator and an opponent of its own, made when the thread starts and recreated after
 //! a failure. A worker that is still busy when the next move begins is left behind and replaced.
 
 use crate::{Choice, Limit, Player, PlayerError, Turn};
@@ -182,7 +182,7 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    /// Makes the players before they are needed, so that the first move loses no time; what fails is made, and told, when
+    /// Makes the players before they are needed, so that the first move loses no time; what fails is made, and reported, when
     /// it is called.
     fn prepare(&mut self, makers: &Makers) {
         let make = |role| catch_unwind(AssertUnwindSafe(|| makers.make(role))).ok().and_then(Result::ok);

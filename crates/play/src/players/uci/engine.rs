@@ -1,6 +1,6 @@
 //! One running engine and our side of the conversation.
 
-use super::{UciSettings, told::Told};
+use super::{UciSettings, position_command::PositionCommand};
 use mavis_game::{Game as _, Move, Position, Rules};
 use mavis_oracle::{
     process::{ChildProcess, EngineError},
@@ -20,7 +20,7 @@ pub(super) struct Conversation {
     patience: Duration,
     chess960: bool,
     n_lines: u32,
-    told: Told,
+    position_command: PositionCommand,
 }
 
 /// One search.
@@ -44,7 +44,7 @@ impl Conversation {
             patience: settings.patience.startup,
             chess960: false,
             n_lines: 1,
-            told: Told::default(),
+            position_command: PositionCommand::default(),
         };
         engine.say(&Command::Uci)?;
         let deadline = Instant::now() + engine.patience;
@@ -85,23 +85,23 @@ impl Conversation {
     pub(super) fn search(
         &mut self,
         order: &Order<'_>,
-        heard: &mut dyn FnMut(&Info),
+        report: &mut dyn FnMut(&Info),
     ) -> Result<Option<String>, EngineError> {
         self.prepare(order)?;
         // In one write, so that the engine wakes up once.
-        let position = self.told.command(order.start, order.moves);
+        let position = self.position_command.text(order.start, order.moves);
         self.process.send(&format!("{position}\ngo{}\n", order.go))?;
         let mut stop = order.cancel.is_cancelled().then(Instant::now);
         let began = Instant::now();
-        let mut told = false;
+        let mut stopped = false;
         loop {
-            if stop.is_some() && !told {
+            if stop.is_some() && !stopped {
                 self.say(&Command::Stop)?;
-                told = true;
+                stopped = true;
             }
             if let Some(line) = self.process.line(Instant::now() + GLANCE)? {
                 match EngineMessage::parse(&line) {
-                    EngineMessage::Info(info) => heard(&info),
+                    EngineMessage::Info(info) => report(&info),
                     EngineMessage::BestMove { best, .. } => return Ok(best),
                     _ => {}
                 }

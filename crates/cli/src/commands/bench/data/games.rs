@@ -36,7 +36,7 @@ pub(super) fn write_chess(path: &Path, n_games: usize) -> anyhow::Result<PathBuf
     Ok(path.to_owned())
 }
 
-/// Writes positions of random Togyz Kumalak games, one a line.
+/// Writes positions of random Togyz Kumalak games, one per line.
 pub(super) fn write_togyz(path: &Path, n_positions: usize) -> anyhow::Result<()> {
     let mut random = random();
     let mut file = BufWriter::new(File::create(path)?);

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::Instant;
 
-/// Games a minute that were asked for.
+/// Target for games per minute.
 const ASKED: f64 = 50_000.0;
 
 #[derive(Serialize)]

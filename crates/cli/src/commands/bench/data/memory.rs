@@ -63,7 +63,7 @@ fn run(folder: &Path, line: &str) -> anyhow::Result<f64> {
             if !status.success() {
                 bail!("'mavis {line}' failed: {status}");
             }
-            return peak.context("this system does not tell the memory of programs");
+            return peak.context("this system does not report the memory of processes");
         }
         std::thread::sleep(Duration::from_millis(2));
     }

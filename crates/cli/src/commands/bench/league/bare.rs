@@ -89,7 +89,7 @@ impl Engine {
         while !line.starts_with(word) {
             line.clear();
             if self.from.read_line(&mut line)? == 0 {
-                return Err(anyhow!("the engine left before '{word}'"));
+                return Err(anyhow!("the engine exited before '{word}'"));
             }
         }
         Ok(())

@@ -37,7 +37,7 @@ pub(super) struct Measured {
     concurrency: usize,
     plies: usize,
     seconds: f64,
-    /// Evaluations a second of all games together.
+    /// Evaluations per second of all games together.
     evaluations_per_second: f64,
     /// Evaluations of a pass, on average.
     batch: f64,
@@ -45,7 +45,7 @@ pub(super) struct Measured {
     cores: Option<f64>,
     /// The share of simulations that kept trees saved.
     share_saved: f64,
-    /// Evaluations a second of the model alone in batches of that size, of positions of the games.
+    /// Evaluations per second of the model alone in batches of that size, of positions of the games.
     alone_per_second: f64,
     /// The league's by those of the model alone.
     ratio: f64,

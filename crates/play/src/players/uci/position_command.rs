@@ -1,4 +1,4 @@
-//! The game as an engine was told it.
+//! The game as it was sent to an engine.
 
 use mavis_game::{Game as _, Move, Position};
 use mavis_oracle::uci::{Command, Start};
@@ -6,7 +6,7 @@ use mavis_oracle::uci::{Command, Start};
 /// The last `position` command. The moves of a game are written once: a move later the command is the old one and the new moves'
 /// text.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct PositionCommand {
     last: Option<Last>,
 }
 
@@ -17,9 +17,9 @@ struct Last {
     command: String,
 }
 
-impl Told {
+impl PositionCommand {
     /// The start and every move since, so that the engine knows of repetitions. What follows an illegal move is left out.
-    pub(super) fn command(&mut self, start: &Position, moves: &[Move]) -> &str {
+    pub(super) fn text(&mut self, start: &Position, moves: &[Move]) -> &str {
         let continues = |last: &Last| last.start == *start && moves.starts_with(&last.moves);
         let mut last = self.last.take().filter(continues).unwrap_or_else(|| Last::new(start));
         for &mv in moves.iter().skip(last.moves.len()) {
@@ -58,18 +58,18 @@ mod tests {
     }
 
     #[test]
-    fn a_game_told_move_by_move_reads_as_one_told_at_once() {
+    fn a_game_sent_move_by_move_reads_as_one_sent_at_once() {
         let start = Position::start(Rules::Chess);
-        let (mut told, mut after, mut moves) = (Told::default(), start.clone(), Vec::new());
-        assert_eq!(told.command(&start, &moves), written(&start, &moves));
+        let (mut sent, mut after, mut moves) = (PositionCommand::default(), start.clone(), Vec::new());
+        assert_eq!(sent.text(&start, &moves), written(&start, &moves));
         for text in ["e2e4", "e7e5", "e1e2", "e8e7", "e2e1", "e7e8"] {
             moves.push(after.play_text(text).unwrap());
-            assert_eq!(told.command(&start, &moves), written(&start, &moves));
+            assert_eq!(sent.text(&start, &moves), written(&start, &moves));
         }
         // A move taken back, another game, another start.
         for moves in [&moves[..2], &moves[..4], &moves[1..]] {
-            assert_eq!(told.command(&start, moves), written(&start, moves));
+            assert_eq!(sent.text(&start, moves), written(&start, moves));
         }
-        assert_eq!(told.command(&after, &[]), written(&after, &[]));
+        assert_eq!(sent.text(&after, &[]), written(&after, &[]));
     }
 }
