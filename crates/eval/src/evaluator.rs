@@ -2,6 +2,7 @@
 
 use crate::{EvalError, MoveValue, Reply, Request};
 use mavis_game::{Game, Move, Position};
+use mavis_value::Scoring;
 use std::{future::Future, pin::Pin, sync::Arc};
 
 /// Replies under way, one for each request, in their order. Dropping it cancels the work.
@@ -34,6 +35,15 @@ pub trait Evaluator<G: Game = Position>: Send + Sync {
     fn best_action(&self, state: Arc<G>, listed: Vec<MoveValue>) -> BestAction {
         drop((state, listed));
         Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// Puts the legal moves of a state that is not over, in their order and with their win probabilities, into an empty list, and
+    /// says whether it did: `false` from an evaluator whose answers have to be waited for.
+    ///
+    /// It agrees with [`Evaluator::evaluate`]; a search that may call this needs no future for each of its simulations.
+    fn at_once(&self, state: &G, scoring: Scoring, moves: &mut Vec<(Move, f32)>) -> bool {
+        let _ = (state, scoring, moves);
+        false
     }
 
     /// Answers one request.
@@ -69,6 +79,10 @@ macro_rules! behind {
 
             fn evaluate_each(&self, requests: Vec<Request<G>>) -> Vec<OneReply<G>> {
                 (**self).evaluate_each(requests)
+            }
+
+            fn at_once(&self, state: &G, scoring: Scoring, moves: &mut Vec<(Move, f32)>) -> bool {
+                (**self).at_once(state, scoring, moves)
             }
 
             fn best_action(&self, state: Arc<G>, listed: Vec<MoveValue>) -> BestAction {

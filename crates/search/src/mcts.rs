@@ -16,6 +16,7 @@ mod reuse;
 mod rules_check;
 mod schedule;
 mod search;
+mod select;
 mod settings;
 mod simulator;
 pub(crate) mod tree;

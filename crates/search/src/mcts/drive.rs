@@ -25,8 +25,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Simulations that need no evaluation after which others get their turn, however many more there are.
-const KNOWN_IN_A_ROW: u32 = 1000;
+/// Simulations that wait for nothing after which others get their turn, however many more there are.
+const IN_A_ROW: u32 = 1000;
 
 /// One run of a search.
 pub(crate) struct Drive<'a, W: World> {
@@ -36,7 +36,11 @@ pub(crate) struct Drive<'a, W: World> {
     pub(crate) counts: Counts,
     root: Root<'a, W::Root>,
     flights: Flights<W::Root>,
+    /// Leaves of the batch that is being made.
+    leaves: Vec<(Ticket, W::Cursor)>,
     moves: Vec<(Move, f32)>,
+    /// Simulations answered at once since others last got their turn.
+    n_at_once: u32,
 }
 
 /// What belongs to the root of a search beyond its tree.
@@ -60,7 +64,17 @@ impl<'a, W: Asked> Drive<'a, W> {
     ) -> Self {
         let flights = Flights { queue: VecDeque::new(), order: settings.order };
         let counts = Counts { kept: simulator.n_visits(), ..Counts::default() };
-        Self { simulator, evaluator, settings, counts, root, flights, moves: Vec::new() }
+        Self {
+            simulator,
+            evaluator,
+            settings,
+            counts,
+            root,
+            flights,
+            leaves: Vec::new(),
+            moves: Vec::new(),
+            n_at_once: 0,
+        }
     }
 
     /// Runs until a limit is reached; `progress` is called whenever the number of simulations has doubled.
@@ -74,8 +88,11 @@ impl<'a, W: Asked> Drive<'a, W> {
                 break stopped;
             }
             if self.flights.queue.is_empty() {
-                // All that was begun needed no evaluation: whoever may stop this search gets to run.
-                tokio::task::yield_now().await;
+                // Nothing that was begun is waited for: whoever may stop this search gets to run.
+                if self.n_at_once >= IN_A_ROW {
+                    self.n_at_once = 0;
+                    tokio::task::yield_now().await;
+                }
             } else {
                 tokio::select! {
                     biased;
@@ -154,9 +171,9 @@ impl<'a, W: Asked> Drive<'a, W> {
         }
     }
 
-    /// Begins simulations until the batch is in flight; `Some` when the search is over.
+    /// Begins simulations until the batch is in flight, or answered already; `Some` when the search is over.
     fn launch(&mut self, stop: &Stop) -> Option<Stopped> {
-        let mut leaves = Vec::new();
+        let mut leaves = std::mem::take(&mut self.leaves);
         let stopped = self.descend(stop, &mut leaves);
         if let Some(stopped @ (Stopped::Limit | Stopped::Settled)) = stopped {
             // Nobody waits for what was about to be asked.
@@ -167,8 +184,21 @@ impl<'a, W: Asked> Drive<'a, W> {
             return Some(stopped);
         }
         self.counts.evaluations += leaves.len() as u32;
-        let (tickets, requests): (Vec<Ticket>, Vec<Request<W::Root>>) = leaves.into_iter().unzip();
         let began = Instant::now();
+        let n_answered = self.answer_at_once(&leaves);
+        leaves.drain(..n_answered);
+        if n_answered > 0 {
+            self.root.pace.add(began.elapsed());
+        }
+        if leaves.is_empty() {
+            self.leaves = leaves;
+            // Without a leaf there were as many known ends as others need to wait for.
+            self.n_at_once = if n_answered > 0 { self.n_at_once + n_answered as u32 } else { IN_A_ROW };
+            // What was answered may have opened new leaves; only the next call can tell.
+            return stopped.filter(|_| n_answered == 0 && self.flights.queue.is_empty());
+        }
+        let asked = leaves.into_iter().map(|(ticket, cursor)| (ticket, self.simulator.world.request(cursor)));
+        let (tickets, requests): (Vec<Ticket>, Vec<Request<W::Root>>) = asked.unzip();
         let replies = self.evaluator.evaluate_each(requests.clone());
         for ((ticket, request), reply) in tickets.into_iter().zip(requests).zip(replies) {
             let reply = Box::pin(with_timeout(self.settings.timeout, reply));
@@ -178,8 +208,23 @@ impl<'a, W: Asked> Drive<'a, W> {
         stopped.filter(|_| self.flights.queue.is_empty())
     }
 
+    /// Takes leaves into the tree as long as the evaluator has their values at once; how many that were.
+    fn answer_at_once(&mut self, leaves: &[(Ticket, W::Cursor)]) -> usize {
+        let scoring = self.settings.scoring;
+        for (n, (ticket, cursor)) in leaves.iter().enumerate() {
+            self.moves.clear();
+            let state = self.simulator.world.state(cursor);
+            if !state.is_some_and(|state| self.evaluator.at_once(state, scoring, &mut self.moves)) {
+                return n;
+            }
+            self.counts.completed += 1;
+            self.simulator.answer(*ticket, &self.moves);
+        }
+        leaves.len()
+    }
+
     /// Goes down until the batch is full, and says why no further simulation can begin, if that is so.
-    fn descend(&mut self, stop: &Stop, leaves: &mut Vec<(Ticket, Request<W::Root>)>) -> Option<Stopped> {
+    fn descend(&mut self, stop: &Stop, leaves: &mut Vec<(Ticket, W::Cursor)>) -> Option<Stopped> {
         let mut n_known = 0;
         while self.flights.queue.len() + leaves.len() < usize::from(self.settings.batch) {
             if stop.is_due() {
@@ -197,9 +242,7 @@ impl<'a, W: Asked> Drive<'a, W> {
                 return Some(Stopped::Full);
             }
             match self.simulator.begin() {
-                Begun::Leaf(ticket, cursor) => {
-                    leaves.push((ticket, self.simulator.world.request(cursor)));
-                }
+                Begun::Leaf(ticket, cursor) => leaves.push((ticket, cursor)),
                 Begun::Known => {
                     self.counts.completed += 1;
                     self.counts.known += 1;
@@ -212,7 +255,7 @@ impl<'a, W: Asked> Drive<'a, W> {
                 Begun::Settled => return Some(Stopped::Settled),
             }
             self.counts.simulations += 1;
-            if n_known >= KNOWN_IN_A_ROW {
+            if n_known >= IN_A_ROW {
                 return None;
             }
         }

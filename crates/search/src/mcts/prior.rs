@@ -18,7 +18,9 @@ impl PriorRule {
     pub fn fill(self, win_probabilities: &[f32], priors: &mut Vec<f32>) {
         priors.clear();
         let Some(best) = win_probabilities.iter().copied().reduce(f32::max) else { return };
-        let least = self.kth_best(win_probabilities);
+        let worst = win_probabilities.iter().copied().fold(best, f32::min);
+        // Where all are equal there is nothing to rank.
+        let least = if worst == best { worst } else { self.kth_best(win_probabilities) };
         let mut sum = 0.0;
         priors.extend(win_probabilities.iter().map(|&value| {
             // Equal values are common (a mate, a solved game), and the exponential of 0 is known.

@@ -5,9 +5,10 @@
 //! left in the tree.
 
 use super::{
-    Collision, MctsSettings, VirtualValue,
+    Collision, MctsSettings,
     prior::{PriorRule, add_noise},
     proof::{Fate, Proof},
+    select::SelectionRule,
     tree::{EdgeIdx, NewEdge, NodeIdx, Step, Tree},
     virtual_count::VirtualRule,
     world::World,
@@ -41,6 +42,14 @@ pub(crate) struct Depths {
     pub(crate) sum: u64,
     pub(crate) n: u64,
     pub(crate) most: usize,
+}
+
+impl Depths {
+    fn add(&mut self, depth: usize) {
+        self.sum += depth as u64;
+        self.n += 1;
+        self.most = self.most.max(depth);
+    }
 }
 
 /// A leaf handed out.
@@ -107,6 +116,7 @@ impl<W: World> Simulator<W> {
     /// Makes the root of an empty tree from its moves and their win probabilities.
     pub(crate) fn expand_root(&mut self, moves: &[(Move, f32)]) {
         debug_assert!(self.tree.is_empty(), "the root is made once");
+        self.tree.reserve(self.settings.simulations, moves.len());
         self.expand(0, moves);
         self.add_root_noise();
     }
@@ -179,38 +189,17 @@ impl<W: World> Simulator<W> {
         }
     }
 
-    /// The move of PUCT (algorithm 4), ties at random; `None` if no move may be chosen.
+    /// The move to go down by; `None` if no move may be chosen.
     fn select(&mut self, node: NodeIdx) -> Option<EdgeIdx> {
-        let &super::tree::Node { first_edge, visits, virtual_visits, .. } = self.tree.node(node);
-        // The node's own evaluation counts as a visit where there is no other: the root of 0 would hide the priors.
-        let scale = self.settings.c_puct * ((visits + virtual_visits).max(1) as f32).sqrt();
-        let virtual_value = if virtual_visits > 0 { self.settings.virtual_value } else { VirtualValue::None };
-        let mut best = f32::NEG_INFINITY;
-        let mut chosen = None;
-        let mut n_tied = 0;
-        for (stat, index) in self.tree.stats_of(node).iter().zip(first_edge..) {
-            let counts = (stat.visits + stat.virtual_visits + 1) as f32;
-            let score = stat.lowered_score(virtual_value) + scale * stat.prior / counts;
-            if score < best || score == f32::NEG_INFINITY {
-                continue;
-            }
-            if !self.blocked.is_empty() && self.blocked.contains(&EdgeIdx(index)) {
-                continue;
-            }
-            if score > best {
-                (best, n_tied) = (score, 0);
-            }
-            n_tied += 1;
-            if n_tied == 1 || self.random.below(n_tied) == 0 {
-                chosen = Some(EdgeIdx(index));
-            }
-        }
-        chosen
+        let MctsSettings { c_puct, virtual_value, .. } = self.settings;
+        self.tree.select(node, SelectionRule { c_puct, virtual_value }, &self.blocked, &mut self.random)
     }
 
     /// Answers a leaf with its moves and their win probabilities; returns the new node.
     pub(crate) fn answer(&mut self, ticket: Ticket, moves: &[(Move, f32)]) -> NodeIdx {
-        let path = self.take_back(ticket);
+        // With the estimate the path stays as it is, and the answer takes its place.
+        let estimated = !self.alone && self.virtual_rule == VirtualRule::Estimate;
+        let path = if estimated { self.path_of(ticket) } else { self.take_back(ticket) };
         let node = self.expand(path.len() as u32, moves);
         let best = moves.iter().map(|&(_, value)| value).fold(0.0, f32::max);
         if let Some(step) = path.last() {
@@ -219,7 +208,12 @@ impl<W: World> Simulator<W> {
             link.fate = Fate::Open;
         }
         // The new node's mover gets 2p - 1, the player who moved there the opposite.
-        self.back_up(&path, 1.0 - 2.0 * best);
+        let value = 1.0 - 2.0 * best;
+        if estimated {
+            self.replace_estimate(&path, value);
+        } else {
+            self.back_up(&path, value);
+        }
         self.give_back(ticket, path);
         node
     }
@@ -253,9 +247,14 @@ impl<W: World> Simulator<W> {
         self.give_back(ticket, path);
     }
 
+    /// The path of a ticket as it is.
+    fn path_of(&mut self, Ticket(ticket): Ticket) -> Vec<Step> {
+        std::mem::take(&mut self.paths[ticket])
+    }
+
     /// The path of a ticket, its virtual counts returned.
-    fn take_back(&mut self, Ticket(ticket): Ticket) -> Vec<Step> {
-        let path = std::mem::take(&mut self.paths[ticket]);
+    fn take_back(&mut self, ticket: Ticket) -> Vec<Step> {
+        let path = self.path_of(ticket);
         if self.alone {
             return path;
         }
@@ -385,9 +384,7 @@ impl<W: World> Simulator<W> {
     /// Adds one visit to every move of the path (algorithm 5). `value` is for the player who made the last move; where
     /// a move is proven or ends the game, its exact value takes over from there up.
     fn back_up(&mut self, path: &[Step], mut value: f32) {
-        self.depths.sum += path.len() as u64;
-        self.depths.n += 1;
-        self.depths.most = self.depths.most.max(path.len());
+        self.depths.add(path.len());
         for step in path.iter().rev() {
             self.tree.node_mut(step.node).visits += 1;
             let link = *self.tree.link(step.edge);
@@ -406,6 +403,33 @@ impl<W: World> Simulator<W> {
                 }
             }
             value = -value;
+        }
+    }
+
+    /// The same for a simulation that was backed up with an estimate: what [`Simulator::estimate`] and
+    /// [`Simulator::back_up`] would do one after the other, in one walk.
+    fn replace_estimate(&mut self, path: &[Step], mut value: f32) {
+        self.depths.add(path.len());
+        let Some(last) = path.last() else { return };
+        let mut estimate = f64::from(self.tree.link(last.edge).value);
+        for (step, above_leaf) in path.iter().rev().zip(0..) {
+            let link = *self.tree.link(step.edge);
+            if let Fate::Proven(proof, _) | Fate::Ended(proof) = link.fate {
+                value = proof.value().unwrap_or(value);
+            }
+            let visits = f64::from(self.tree.stat(step.edge).visits);
+            let child = self.tree.node_mut(link.child);
+            // The leaf had no node to estimate.
+            if above_leaf > 0 {
+                child.sum -= estimate;
+            }
+            child.sum += f64::from(value);
+            let mean = (child.sum / visits) as f32;
+            if link.fate == Fate::Open {
+                self.tree.stat_mut(step.edge).score = mean;
+            }
+            value = -value;
+            estimate = -estimate;
         }
     }
 

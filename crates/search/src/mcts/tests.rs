@@ -3,8 +3,8 @@
 use super::{Collision, MctsSettings, Order, Proof, Report, Search, Stopped, VirtualValue, tree::NodeIdx};
 use crate::{Cancel, Stop};
 use mavis_eval::{
-    EndOrMoves, EvalError, Evaluation, Evaluator, Faults, Faulty, Mistaken, Mistakes, Recorder, Replies,
-    Request, Scripted, ready,
+    EndOrMoves, EvalError, Evaluation, Evaluator, Faults, Faulty, Free, Mistaken, Mistakes, Recorder,
+    Replies, Request, Scripted, ready,
 };
 use mavis_game::{Game as _, Move, Outcome, Position, Rules};
 use mavis_value::Mistake;
@@ -54,6 +54,45 @@ fn a_batch_is_always_in_flight() {
         let rounds = begun.elapsed().as_millis() / 11 + 1;
         assert!((21..=24).contains(&rounds), "{rounds} rounds");
     });
+}
+
+/// [`Free`] for searches that have to wait for it.
+struct Waited;
+
+impl Evaluator for Waited {
+    fn evaluate(&self, requests: Vec<Request>) -> Replies {
+        Free.evaluate(requests)
+    }
+
+    fn describe(&self) -> String {
+        Evaluator::<Position>::describe(&Free)
+    }
+}
+
+#[test]
+fn values_that_are_there_at_once_grow_the_same_tree() {
+    let games = [Rules::Connect4, Rules::Othello, Rules::Hex { size: 5, swap: false }, Rules::Chess];
+    let settings = [
+        "sims=3000,batch=16",
+        "sims=2500,batch=1,solver=false",
+        "sims=700,batch=40,virtual=dynamic,virtual_value=loss,collision=elsewhere,seed=3",
+        "sims=500,batch=7,order=arrival,noise=0.25,unvisited=model,seed=9",
+        "sims=900,nodes=400",
+    ];
+    for (rules, settings) in games.into_iter().flat_map(|rules| settings.map(|settings| (rules, settings))) {
+        let grow = |evaluator: Arc<dyn Evaluator>| {
+            let mut search = Search::new(start(rules), evaluator, settings.parse().unwrap());
+            let mut n_reports = 0;
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+            let report = runtime.block_on(search.run_with(&Stop::never(), &mut |_| n_reports += 1));
+            check_counts(&search, &report);
+            // On with the part below the move, with the same random numbers.
+            search.advance(report.best.unwrap()).unwrap();
+            let next = runtime.block_on(search.run(&Stop::never()));
+            (report, n_reports, next, search.snapshot().to_json().unwrap())
+        };
+        assert_eq!(grow(Arc::new(Free)), grow(Arc::new(Waited)), "{rules} {settings}");
+    }
 }
 
 proptest! {

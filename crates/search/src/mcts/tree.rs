@@ -75,6 +75,12 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
+    /// One more than the visits, virtual ones among them: the divisor of PUCT.
+    #[inline]
+    pub(crate) fn counts(&self) -> u32 {
+        self.visits + self.virtual_visits + 1
+    }
+
     /// The score with the virtual visits weighed in.
     #[inline]
     pub(crate) fn lowered_score(&self, rule: VirtualValue) -> f32 {
@@ -128,6 +134,20 @@ impl Tree {
         self.nodes.is_empty()
     }
 
+    /// Makes room for nodes with so many moves each, so that a large tree is not copied as it grows. Small ones grow in memory
+    /// that was used before, which is quicker; and a search of a moment may be allowed billions, so it is a few megabytes at most.
+    pub(crate) fn reserve(&mut self, n_nodes: u32, n_edges: usize) {
+        const LEAST_BYTES: usize = 1 << 20;
+        const MOST_BYTES: usize = 8 << 20;
+        let bytes_each = Self::NODE_BYTES + n_edges * Self::EDGE_BYTES;
+        let n_nodes = (n_nodes as usize).min(MOST_BYTES / bytes_each);
+        if n_nodes * bytes_each >= LEAST_BYTES {
+            self.nodes.reserve(n_nodes);
+            self.stats.reserve(n_nodes * n_edges);
+            self.links.reserve(n_nodes * n_edges);
+        }
+    }
+
     /// Bytes in use.
     pub(crate) fn bytes(&self) -> usize {
         self.nodes.len() * Self::NODE_BYTES + self.stats.len() * Self::EDGE_BYTES
@@ -166,14 +186,8 @@ impl Tree {
         (0..n_edges).map(move |offset| EdgeIdx(first_edge + u32::from(offset)))
     }
 
-    /// What selection reads of a node's moves.
-    pub(crate) fn stats_of(&self, node: NodeIdx) -> &[Stat] {
-        let Node { first_edge, n_edges, .. } = *self.node(node);
-        &self.stats[first_edge as usize..first_edge as usize + usize::from(n_edges)]
-    }
-
     /// Appends a node with its moves (algorithm 2).
-    pub(crate) fn add_node(&mut self, edges: impl ExactSizeIterator<Item = NewEdge>) -> NodeIdx {
+    pub(crate) fn add_node(&mut self, edges: impl ExactSizeIterator<Item = NewEdge> + Clone) -> NodeIdx {
         let node = NodeIdx(self.nodes.len() as u32);
         self.nodes.push(Node {
             sum: 0.0,
@@ -183,10 +197,10 @@ impl Tree {
             n_edges: edges.len() as u16,
             proof: Proof::Unknown,
         });
-        for NewEdge { mv, value, prior, score } in edges {
-            self.stats.push(Stat { prior, score, visits: 0, virtual_visits: 0 });
-            self.links.push(Link { child: NodeIdx::NONE, value, mv, fate: Fate::Open });
-        }
+        let stat = |NewEdge { prior, score, .. }| Stat { prior, score, visits: 0, virtual_visits: 0 };
+        self.stats.extend(edges.clone().map(stat));
+        let link = |NewEdge { mv, value, .. }| Link { child: NodeIdx::NONE, value, mv, fate: Fate::Open };
+        self.links.extend(edges.map(link));
         node
     }
 

@@ -39,6 +39,9 @@ pub(crate) trait World {
 
 /// A world that an asynchronous search can ask about.
 pub(crate) trait Asked: World {
+    /// The state at a leaf, where it is known before the evaluator was asked.
+    fn state<'a>(&self, cursor: &'a Self::Cursor) -> Option<&'a Self::Root>;
+
     /// The question at a leaf.
     fn request(&self, cursor: Self::Cursor) -> Request<Self::Root>;
 
@@ -87,6 +90,10 @@ impl<G: Game> World for ByRules<G> {
 }
 
 impl<G: Game> Asked for ByRules<G> {
+    fn state<'a>(&self, cursor: &'a G) -> Option<&'a G> {
+        Some(cursor)
+    }
+
     fn request(&self, cursor: G) -> Request<G> {
         Request::running(cursor)
     }
@@ -177,6 +184,10 @@ impl<G: Game> World for ByModel<G> {
 }
 
 impl<G: Game> Asked for ByModel<G> {
+    fn state<'a>(&self, _: &'a Self::Cursor) -> Option<&'a G> {
+        None
+    }
+
     fn request(&self, (node, mv): Self::Cursor) -> Request<G> {
         match self.states.get(node.0 as usize) {
             Some(state) => Request::Child { parent: state.clone(), mv },

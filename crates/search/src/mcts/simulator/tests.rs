@@ -1,5 +1,5 @@
 use super::*;
-use crate::mcts::{VirtualCounts, tree::Stat, world::ByRules};
+use crate::mcts::{VirtualCounts, VirtualValue, tree::Stat, world::ByRules};
 use mavis_game::{Connect4, Game as _, Side};
 use proptest::prelude::*;
 
