@@ -34,6 +34,17 @@ pub(crate) fn cancel(work: &'static str) -> Cancel {
     cancel
 }
 
+/// A token that the first Ctrl-C cancels, for a program that then ends without finishing anything; the second ends it at once.
+pub(crate) fn end() -> Cancel {
+    let cancel = Cancel::new();
+    let token = cancel.clone();
+    on_signal(move |number| match number {
+        1 => token.cancel(),
+        _ => exit(INTERRUPTED),
+    });
+    cancel
+}
+
 /// Two tokens: the first Ctrl-C cancels the one that finishes the games in hand, the second the one that drops them. The
 /// program ends a moment after the second, whatever its players do, and at the third at once.
 pub(crate) fn tokens() -> (Cancel, Cancel) {

@@ -51,7 +51,7 @@ fn a_session_as_a_controller_holds_it() {
     check("boardsize 2", "? unacceptable size");
     check("boardsize 7 8", "? unacceptable size");
     check("play black A1", "");
-    check("play white a1", "? illegal move");
+    check("play white a1", "? illegal move a1");
     check("play b", "? syntax error");
     check("play green a2", "? syntax error");
     // Stones may be set in any order, and the side asked for moves.

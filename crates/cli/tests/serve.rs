@@ -8,6 +8,7 @@ use server::Server;
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::TcpStream,
+    process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -25,6 +26,25 @@ fn serve_prints_its_address_and_answers_there() {
     assert!(get(&server.address, "/").contains("<title>Mavis</title>"));
     let info = get(&server.address, "/api/info");
     assert!(info.starts_with("HTTP/1.1 200") && info.contains("Togyz Kumalak"), "{info}");
+}
+
+/// It has nothing to finish, so it says nothing.
+#[test]
+fn ctrl_c_ends_the_server_without_a_word() {
+    let mut child = Program::new(env!("CARGO_BIN_EXE_mavis"))
+        .command("serve --port 0")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut address = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut address).unwrap();
+    assert!(address.starts_with("Mavis is at http://"), "{address}");
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said.trim(), "Open it in a browser. Ctrl-C ends the server.");
+    assert!(output.status.success(), "{}", output.status);
 }
 
 #[test]

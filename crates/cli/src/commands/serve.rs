@@ -92,9 +92,10 @@ impl Serve {
             queue,
             token: token.clone(),
         };
+        // Before anybody can know that it is there: whoever reads the address may end it.
+        let stop = stop::end();
         answer(&format!("Mavis is at {}", link(address, token.as_deref())))?;
         note("Open it in a browser. Ctrl-C ends the server.");
-        let (stop, _) = stop::tokens();
         mavis_web::run(settings, listener, &stop).context("the server stopped")
     }
 

@@ -205,7 +205,11 @@ impl GtpSession {
         let [side, text] = arguments else { return Err(SYNTAX.to_owned()) };
         let side = self.side(side)?;
         let mut board = self.board.clone();
-        let illegal = |reason: String| format!("illegal move: {reason}");
+        // The protocol wants these words first; some reasons begin with them.
+        let illegal = |reason: String| match reason.starts_with("illegal move") {
+            true => reason,
+            false => format!("illegal move: {reason}"),
+        };
         board.turn_to(side).map_err(illegal)?;
         let mv = parse_move(&board.position, text).map_err(illegal)?;
         board.play(mv);
