@@ -1,6 +1,14 @@
 //! A trace while it is written, token by token: the tree so far, and what may come next ([`Due`] says what should).
 //!
 //! [`TraceProgress`] accepts what [`read_trace`](super::read_trace) accepts, and breaks at the first token that it refuses.
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects
+)]
 
 mod due;
 
@@ -42,6 +50,18 @@ pub struct LiveNode {
     /// What the node comes to, once that is written.
     pub decision: Option<Decision>,
 }
+
+/// Stands in for a node that is not there. The root always is, so nobody sees this one.
+static NO_NODE: LiveNode = LiveNode {
+    parent: None,
+    mv: None,
+    position: None,
+    moves: Vec::new(),
+    outcome: None,
+    best: None,
+    children: Vec::new(),
+    decision: None,
+};
 
 /// Follows a trace while it is written.
 #[derive(Clone, Debug)]
@@ -169,7 +189,7 @@ impl TraceProgress {
     /// The node in hand.
     #[must_use]
     pub fn current(&self) -> &LiveNode {
-        &self.nodes[self.node_idx()]
+        self.nodes.get(self.node_idx()).unwrap_or(&NO_NODE)
     }
 
     /// The move of the last line, once it is written.
@@ -180,9 +200,9 @@ impl TraceProgress {
 
     /// Legal moves at the node in hand that its list does not have yet.
     pub fn unlisted(&self) -> impl Iterator<Item = Move> {
-        let (legal, listed) = match &self.want {
-            Want::Answer(answering) => (&answering.legal[..], answering.progress.listed()),
-            _ => (&[][..], &[][..]),
+        let (legal, listed): (&[Move], &[Move]) = match &self.want {
+            Want::Answer(answering) => (&answering.legal, answering.progress.listed()),
+            _ => (&[], &[]),
         };
         legal.iter().copied().filter(move |mv| !listed.contains(mv))
     }
@@ -203,7 +223,7 @@ impl TraceProgress {
             // Fields of a state are read together, so the reader waits for more where the last token cannot be right.
             if self.step == Step::Broken && mistake.at >= self.tokens.len() {
                 let last = self.tokens.last().and_then(|&token| vocabulary().string(token)).unwrap_or("");
-                let at = self.tokens.len() - 1;
+                let at = self.tokens.len().saturating_sub(1);
                 return Hallucination::new(at, Mistake::Malformed, format!("{last:?} is out of place"));
             }
             mistake
@@ -247,7 +267,8 @@ impl TraceProgress {
             Want::ChildMove => {
                 let Some(mv) = moves::move_of(rules, token) else { return false };
                 let node_idx = self.node_idx();
-                self.nodes[node_idx].children.push((mv, None));
+                let Some(node) = self.nodes.get_mut(node_idx) else { return false };
+                node.children.push((mv, None));
                 self.demand(|tokens| tokens.push(vocab::NODE_END));
                 self.want = Want::ChildOrEvaluation;
             }
@@ -301,7 +322,7 @@ impl TraceProgress {
         let rules = self.shape.rules;
         let node_idx = self.node_idx();
         let Want::Answer(answering) = &mut self.want else { return false };
-        let node = &mut self.nodes[node_idx];
+        let Some(node) = self.nodes.get_mut(node_idx) else { return false };
         let valued = answering.progress.awaits_value().zip(bucket_of(token));
         let step = answering.progress.push(token);
         if step == Step::Broken {
@@ -310,8 +331,9 @@ impl TraceProgress {
         node.moves.extend(valued);
         node.best = answering.progress.best();
         if answering.progress.opens_list() && node.position.is_none() {
-            let fields = answering.start + 1..answering.start + 1 + state_len(rules);
-            let Some(Ok(position)) = self.tokens.get(fields).map(|fields| read_state(rules, fields)) else {
+            let first = answering.start.saturating_add(1);
+            let fields = self.tokens.get(first..first.saturating_add(state_len(rules)));
+            let Some(Ok(position)) = fields.map(|fields| read_state(rules, fields)) else {
                 return false;
             };
             answering.legal = position.legal_moves().into_iter().collect();
@@ -322,7 +344,8 @@ impl TraceProgress {
         }
         // The strict parser has the last word.
         let commands = self.shape.commands(self.path.is_empty());
-        match read_answer(&commands, &mut Cursor::new(&self.tokens[answering.start..])) {
+        let written = self.tokens.get(answering.start..).unwrap_or_default();
+        match read_answer(&commands, &mut Cursor::new(written)) {
             Ok(answer) => {
                 if let Some(Listing::Over(outcome)) = answer.listing {
                     node.outcome = Some(outcome);
@@ -338,7 +361,7 @@ impl TraceProgress {
     fn begin_child(&mut self, before: &[Token]) -> bool {
         let parent_idx = self.node_idx();
         let child_idx = self.nodes.len();
-        let parent = &mut self.nodes[parent_idx];
+        let Some(parent) = self.nodes.get_mut(parent_idx) else { return false };
         let Some((mv, place)) = parent.children.iter_mut().find(|(_, place)| place.is_none()) else {
             return false;
         };
@@ -366,7 +389,7 @@ impl TraceProgress {
         }
         self.want = Want::Answer(Box::new(Answering {
             progress: AnswerProgress::new(&commands),
-            start: self.tokens.len() + self.demanded.len(),
+            start: self.tokens.len().saturating_add(self.demanded.len()),
             state,
             legal: Vec::new(),
         }));
@@ -376,7 +399,9 @@ impl TraceProgress {
     /// Stores the decision of the node in hand and goes to what follows it.
     fn close_node(&mut self) {
         let node_idx = self.node_idx();
-        self.nodes[node_idx].decision = Some(self.decision.clone());
+        if let Some(node) = self.nodes.get_mut(node_idx) {
+            node.decision = Some(self.decision.clone());
+        }
         if self.open.len() < 2 {
             self.demand(|tokens| tokens.extend([vocab::BREAK, vocab::PLAY]));
             self.want = Want::Played;

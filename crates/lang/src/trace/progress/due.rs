@@ -63,7 +63,10 @@ impl TraceProgress {
             Want::SelectedValue => {
                 self.due_decision(node).map_or(Due::Unknown, |due| Due::Token(quoted_token(due.value)))
             }
-            Want::Played => mv(self.nodes[0].decision.as_ref().and_then(|decision| decision.selected)),
+            Want::Played => {
+                let decision = self.nodes.first().and_then(|root| root.decision.as_ref());
+                mv(decision.and_then(|decision| decision.selected))
+            }
             Want::End => return None,
         })
     }
