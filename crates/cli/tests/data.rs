@@ -267,7 +267,7 @@ fn traces_survive_a_killed_program_and_are_the_same_for_a_seed() {
     );
     bad("--sizes 3", "bad size '3' (expected BREADTHxDEPTH");
     bad("--top 0", "bad --top '0'");
-    bad("--compact 2", "--compact is between 0 and 1, not 2");
+    bad("--compact 2", "--compact must be between 0 and 1, not 2");
     bad("--model missing.safetensors", "missing.safetensors");
     mavis.check_bad("data traces missing.parquet --out bad", "missing.parquet");
     assert!(!folder.join("bad").exists());

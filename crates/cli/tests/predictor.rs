@@ -95,7 +95,7 @@ fn bad_settings_and_files_are_one_line() {
     config(&format!("{CONFIG}[[data]]\npath = \"nothing.bag\"\n"));
     check_bad("", "nothing.bag");
     for (player, part) in [
-        ("predictor", "needs the file of a predictor"),
+        ("predictor", "expected the file of a predictor"),
         ("predictor:values.bag", "values.bag"),
         ("predictor:x,policy=best", "policy"),
     ] {

@@ -17,7 +17,7 @@ fn bad_configurations_are_refused_with_the_key() {
     check(&format!("name='x'\ngame='chess'\nlimits.time=-1.0\n{players}"), "limits.time");
     check(
         &format!("name='x'\ngame='chess'\nratings.zero={{player='z'}}\n{players}"),
-        "ratings.zero names 'z'",
+        "ratings.zero: no player named 'z'",
     );
     check(
         &format!("name='x'\ngame='chess'\nsprt={{elo0=5.0,elo1=0.0}}\n{players}"),
