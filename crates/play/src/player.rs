@@ -124,7 +124,7 @@ pub struct Limit {
     pub infinite: bool,
     /// Consider only these moves; empty means all.
     pub only: Vec<Move>,
-    /// Report this many of the best lines; 0 and 1 mean the best alone.
+    /// Report this many of the best lines (MultiPV); 0 and 1 mean the best alone.
     pub lines: u32,
 }
 

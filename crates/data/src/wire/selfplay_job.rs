@@ -69,7 +69,7 @@ pub(crate) enum PlayedWire {
     #[serde(rename = "game")]
     Game {
         /// The game.
-        row: GameRow,
+        row: Box<GameRow>,
         /// Keys of its positions.
         keys: Vec<u64>,
         /// Their annotations.
@@ -84,7 +84,7 @@ impl From<&Played> for PlayedWire {
     fn from(played: &Played) -> Self {
         match played {
             Ok((row, annotated)) => Self::Game {
-                row: row.clone(),
+                row: Box::new(row.clone()),
                 keys: annotated.iter().map(|(key, _)| *key).collect(),
                 annotations: annotated.iter().map(|(_, row)| JudgedWire::from(row)).collect(),
             },
@@ -107,7 +107,7 @@ impl PlayedWire {
                     let row = row.judged(last)?.map_err(|_| "a position of a game without values")?;
                     annotated.push((key, row));
                 }
-                Ok(Ok((row, annotated)))
+                Ok(Ok((*row, annotated)))
             }
         }
     }

@@ -6,7 +6,7 @@
 
 use super::{Bins, PredictorSpec, Target, tokens};
 use crate::{
-    Schedule,
+    LearningRateSchedule,
     train::{RunSettings, SettingsError, laid_over, within},
 };
 use mavis_net::{NormKind, NormPlacement, OptimizerSettings, TransformerConfig, Variant};
@@ -66,7 +66,7 @@ impl Default for PredictorSettings {
                     average_decay: 0.99,
                     ..OptimizerSettings::default()
                 },
-                schedule: Schedule { peak: 4e-4, ..Schedule::default() },
+                schedule: LearningRateSchedule { peak: 4e-4, ..LearningRateSchedule::default() },
                 ..RunSettings::default()
             },
             data: Vec::new(),

@@ -5,7 +5,7 @@
 )]
 
 use super::SettingsError;
-use crate::Schedule;
+use crate::LearningRateSchedule;
 use mavis_net::{Device, OptimizerSettings};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ pub struct RunSettings {
     /// The optimizer.
     pub optimizer: OptimizerSettings,
     /// The learning rate.
-    pub schedule: Schedule,
+    pub schedule: LearningRateSchedule,
 }
 
 impl Default for RunSettings {
@@ -50,7 +50,7 @@ impl Default for RunSettings {
             validation_positions: 10_000,
             puzzles: None,
             optimizer: OptimizerSettings::default(),
-            schedule: Schedule::default(),
+            schedule: LearningRateSchedule::default(),
         }
     }
 }
@@ -84,7 +84,7 @@ impl RunSettings {
         if let Budget::Minutes(minutes) = self.budget {
             within("budget.minutes", minutes, 0.0, f64::MAX)?;
         }
-        let Schedule { peak, decay, end, .. } = self.schedule;
+        let LearningRateSchedule { peak, decay, end, .. } = self.schedule;
         within("schedule.peak", peak, 0.0, f32::MAX)?;
         within("schedule.decay", decay, 0.0, 1.0)?;
         within("schedule.end", end, 0.0, 1.0)?;

@@ -6,7 +6,7 @@
 
 use super::run_settings::{RunSettings, laid_over, within};
 use crate::{
-    InputAttention, Preset, Schedule, Shape,
+    InputAttention, LearningRateSchedule, Preset, Shape,
     mixture::{BatchSettings, ExampleSettings, MixSettings},
     pack::LossSettings,
 };
@@ -79,7 +79,12 @@ impl TrainSettings {
             loss: LossSettings { value_focus: 2.0, ..plain.loss },
             run: RunSettings {
                 optimizer: OptimizerSettings { algorithm: Algorithm::Muon, ..plain.run.optimizer },
-                schedule: Schedule { peak: 2e-3, shape: Shape::Trapezoid, decay: 0.6, ..plain.run.schedule },
+                schedule: LearningRateSchedule {
+                    peak: 2e-3,
+                    shape: Shape::Trapezoid,
+                    decay: 0.6,
+                    ..plain.run.schedule
+                },
                 ..plain.run
             },
             ..plain
@@ -232,7 +237,7 @@ mod tests {
         assert_eq!(small.run.optimizer.algorithm, Algorithm::Muon);
         assert_eq!(small.input, InputAttention::Full);
         let of_preset = TrainSettings::of(Preset::Small).run.schedule;
-        assert_eq!(small.run.schedule, Schedule { peak: 1e-3, ..of_preset });
+        assert_eq!(small.run.schedule, LearningRateSchedule { peak: 1e-3, ..of_preset });
         assert_eq!(small.run.budget, Budget::Minutes(2.0));
         let causal = read("preset = '9m'\nfull_input = false").expect("settings");
         assert_eq!(causal.input, InputAttention::Causal);

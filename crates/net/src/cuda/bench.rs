@@ -2,6 +2,7 @@
 
 mod batches;
 
+#[cfg(any(test, feature = "cuda-check"))]
 pub(crate) use batches::ids;
 pub use batches::{chain_batch, star_batch};
 

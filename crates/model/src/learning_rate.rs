@@ -1,4 +1,4 @@
-//! Learning rate over a run.
+//! The learning-rate schedule of a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +12,10 @@ pub enum Shape {
     Trapezoid,
 }
 
-/// Learning rate over a run.
+/// The learning-rate schedule of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Schedule {
+pub struct LearningRateSchedule {
     /// The highest learning rate.
     pub peak: f32,
     /// Steps of linear warm-up.
@@ -28,13 +28,13 @@ pub struct Schedule {
     pub end: f32,
 }
 
-impl Default for Schedule {
+impl Default for LearningRateSchedule {
     fn default() -> Self {
         Self { peak: 1.5e-3, warmup: 400, shape: Shape::Cosine, decay: 0.4, end: 0.03 }
     }
 }
 
-impl Schedule {
+impl LearningRateSchedule {
     /// The rate at a step, `progress` (0 to 1) of the way through the run.
     #[must_use]
     pub fn rate(&self, step: u64, progress: f32) -> f32 {
@@ -54,11 +54,12 @@ mod tests {
 
     #[test]
     fn rates_warm_up_hold_and_fall() {
-        let cosine = Schedule { peak: 1.0, warmup: 10, end: 0.1, ..Schedule::default() };
+        let cosine =
+            LearningRateSchedule { peak: 1.0, warmup: 10, end: 0.1, ..LearningRateSchedule::default() };
         assert!((cosine.rate(0, 0.0) - 0.1).abs() < 1e-6);
         assert!((cosine.rate(100, 0.5) - 0.55).abs() < 1e-6);
         assert!((cosine.rate(100, 1.0) - 0.1).abs() < 1e-6);
-        let trapezoid = Schedule { shape: Shape::Trapezoid, decay: 0.5, ..cosine };
+        let trapezoid = LearningRateSchedule { shape: Shape::Trapezoid, decay: 0.5, ..cosine };
         assert_eq!(trapezoid.rate(100, 0.4), 1.0);
         assert!((trapezoid.rate(100, 0.75) - 0.55).abs() < 1e-6);
     }
