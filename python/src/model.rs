@@ -292,7 +292,7 @@ impl Model {
         seed: u64,
     ) -> PyResult<String> {
         if !(temperature.is_finite() && temperature >= 0.0) {
-            return Err(bad_input(format!("temperature is a number from 0 up, not {temperature}")));
+            return Err(bad_input(format!("expected a temperature of 0 or more, not {temperature}")));
         }
         let prompts = [mavis_lang::vocabulary().encode(text).map_err(bad_input)?];
         let settings = TextSettings { max_tokens, temperature, n_top: 0, seed };

@@ -43,7 +43,7 @@ fn a_predictor_is_trained_goes_on_and_plays() {
     assert!(told.contains("20 samples for target av, 8 a step"), "{told}");
     assert!(told.lines().any(|line| line.starts_with("step       3")), "{told}");
     let (_, told) = check_good(&mavis, &format!("{train} --set budget.steps=5"));
-    assert!(told.contains("going on from step 3"), "{told}");
+    assert!(told.contains("continuing from step 3"), "{told}");
     let read = |name: &str| std::fs::read_to_string(mavis.folder().join(name)).unwrap();
     let metrics = read("run/metrics.jsonl");
     assert_eq!(metrics.matches("\"event\":\"step\"").count(), 5, "{metrics}");

@@ -65,7 +65,7 @@ fn what_goes_wrong_leaves_the_last_good_checkpoint() {
     // A run that continues from what was kept.
     let resumed = mavis.output(&train("--set budget.steps=6"));
     let message = String::from_utf8_lossy(&resumed.stderr);
-    assert!(resumed.status.success() && message.contains("going on from step 4"), "{message}");
+    assert!(resumed.status.success() && message.contains("continuing from step 4"), "{message}");
 }
 
 #[test]

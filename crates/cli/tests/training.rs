@@ -35,7 +35,7 @@ fn a_run_is_trained_continued_started_from_and_drawn() {
     mavis.run(&format!("{train} --out one"));
     let again = mavis.output(&format!("{train} --out one --set budget={{steps=8}}"));
     let told = String::from_utf8_lossy(&again.stderr);
-    assert!(again.status.success() && told.contains("going on from step 6"), "{told}");
+    assert!(again.status.success() && told.contains("continuing from step 6"), "{told}");
     mavis.run(&format!("{train} --out two --from one/model.safetensors --set seed=2"));
 
     let read = |name: &str| fs::read_to_string(mavis.folder().join(name)).unwrap();

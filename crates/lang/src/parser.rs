@@ -168,7 +168,7 @@ fn read_listing(commands: &Commands, top: Top, cursor: &mut Cursor<'_>) -> Resul
             ));
         }
         if matches!(top, Top::Best(k) if listed.len() >= usize::from(k)) {
-            return Err(Hallucination::new(at, Mistake::Malformed, "more moves than asked for"));
+            return Err(Hallucination::new(at, Mistake::Malformed, "more moves than requested"));
         }
         let at = cursor.at();
         let value = cursor.next()?;

@@ -54,7 +54,7 @@ pub(crate) struct ProbsTrain {
     /// Rounds of self-play and training in all
     #[arg(long)]
     rounds: Option<u32>,
-    /// Everything random follows from it
+    /// Seed of everything random
     #[arg(long)]
     seed: Option<u64>,
     /// Overrides a setting, e.g. --set expansions=50 --set evaluation.games=400
@@ -63,7 +63,7 @@ pub(crate) struct ProbsTrain {
     /// Minutes after which no new round begins; run again to continue
     #[arg(long)]
     max_minutes: Option<f64>,
-    /// Where the nets live: cpu, cuda or auto
+    /// Device of the nets: cpu, cuda or auto
     #[arg(long, default_value = "cpu")]
     device: String,
     #[cfg(feature = "cluster")]

@@ -224,7 +224,7 @@ fn tracked(stream: &Stream<'_>) -> Result<Position, Hallucination> {
     let no_state = || Hallucination {
         at: end,
         kind: Mistake::WrongState,
-        reason: "the answer breaks off before its list".to_owned(),
+        reason: "the answer ends before its list".to_owned(),
     };
     let answer = parse_answer(&request, &tokens[..end])?;
     answer.tracked.filter(|_| stream.first_move.is_some()).ok_or_else(no_state)

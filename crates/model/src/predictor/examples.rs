@@ -124,7 +124,7 @@ fn highest(moves: &[(Move, f32)]) -> Option<Move> {
 /// The index of a move.
 pub(super) fn index(position: &Position, mv: Move) -> Result<u16, String> {
     let text = position.move_text(mv);
-    tokens::action_index(&text).ok_or_else(|| format!("{text} is no chess move"))
+    tokens::action_index(&text).ok_or_else(|| format!("{text} is not a chess move"))
 }
 
 /// A bag of ChessBench in memory; its records are samples as they are.
@@ -171,7 +171,7 @@ impl BagSamples {
         for (idx, record) in BagReader::open(path)?.enumerate() {
             let fail = |reason: String| BagSamplesError::Record { idx, reason };
             let action = |uci: &str| {
-                tokens::action_index(uci).ok_or_else(|| fail(format!("'{uci}' is no chess move")))
+                tokens::action_index(uci).ok_or_else(|| fail(format!("'{uci}' is not a chess move")))
             };
             let value = |value: f64| match value {
                 0.0..=1.0 => Ok(PredictorTarget::Value(value as f32)),

@@ -108,7 +108,7 @@ fn keys() -> Vec<Key> {
             "p",
             Range::Integer(1, MOST_WIDTH as u64),
             default.width.to_string(),
-            "Moves that a second step looks into",
+            "Moves that a second step searches",
         ),
         tunable(
             "fortified",

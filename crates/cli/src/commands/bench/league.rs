@@ -223,7 +223,7 @@ impl Measured {
         }
         text.push_str(&format!("the league plays at {:.1} % of the bare loop's speed", 100.0 * self.ratio));
         if let Some(overhead) = self.overhead_micros {
-            text.push_str(&format!(" and adds {overhead:.0} µs of processor time a move"));
+            text.push_str(&format!(" and adds {overhead:.0} µs of processor time per move"));
         }
         text + "\n"
     }

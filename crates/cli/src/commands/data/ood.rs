@@ -18,7 +18,7 @@ pub(crate) struct Ood {
     /// The table of positions to write
     #[arg(long)]
     out: PathBuf,
-    /// Makes the same positions again
+    /// Seed; the same seed gives the same positions
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Prints one JSON object

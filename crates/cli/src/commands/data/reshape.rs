@@ -50,7 +50,7 @@ pub(crate) struct Sample {
     /// The table to write
     #[arg(long)]
     out: PathBuf,
-    /// Draws the same rows again
+    /// Seed; the same seed draws the same rows
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Prints one JSON object
@@ -86,7 +86,7 @@ pub(crate) struct Split {
     /// The share of games for validation
     #[arg(long, default_value_t = 0.05)]
     share: f64,
-    /// Draws the same games again
+    /// Seed; the same seed draws the same games
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Prints one JSON object

@@ -37,7 +37,7 @@ pub(crate) struct Selfplay {
     /// Plies at the start of each game that are random and not evaluated (exact solvers are slow far from the end)
     #[arg(long, default_value_t = 0)]
     random_plies: u32,
-    /// Plays the same games again
+    /// Seed; the same seed gives the same games
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Plies after which a game is stopped

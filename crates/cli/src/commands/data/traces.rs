@@ -58,7 +58,7 @@ pub(crate) struct Traces {
     /// Where the model computes: cpu, cuda, or auto for a GPU where there is one
     #[arg(long, default_value = "cpu", requires = "model")]
     device: String,
-    /// Numbers of the processor: bf16, exact (slower) or int8 (faster, slightly off)
+    /// Number format on the processor: bf16, exact (slower) or int8 (faster, less precise)
     #[arg(long, default_value = "bf16", requires = "model")]
     precision: String,
     /// Traces of each root, all of different sizes
@@ -77,7 +77,7 @@ pub(crate) struct Traces {
     /// Tokens of the longest trace
     #[arg(long, default_value_t = 8_192)]
     context: usize,
-    /// Makes the same traces again
+    /// Seed; the same seed gives the same traces
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// The output folder; an unfinished run in it is resumed

@@ -42,7 +42,7 @@ pub(super) struct Ask {
     /// Takes the legal moves from the rules, and asks only for their values
     #[arg(long, conflicts_with_all = ["sequential", "track"])]
     by_rules: bool,
-    /// Numbers of the processor: bf16, exact (slower) or int8 (faster, slightly off)
+    /// Number format on the processor: bf16, exact (slower) or int8 (faster, less precise)
     #[arg(long, default_value = "bf16")]
     precision: String,
     /// Where to compute: cpu, cuda, or auto for a GPU where there is one

@@ -171,7 +171,7 @@ impl RunArgs {
     ) -> anyhow::Result<TrainState> {
         match (folder.resume(network)?, &self.from) {
             (Some(state), _) => {
-                note(&format!("going on from step {}", state.step));
+                note(&format!("continuing from step {}", state.step));
                 Ok(state)
             }
             (None, Some(path)) => {
