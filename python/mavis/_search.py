@@ -23,6 +23,9 @@ over all moves of all positions. An array may also hold 64 bucket weights for ea
 Evaluator: TypeAlias = Model | Oracle | Free | Scripted | EvaluatorFunction
 
 
+# Asked for once: small searches would feel it.
+_OPTION_NAMES = tuple(name for name, *_ in _mavis.search_options())
+
 _SIX = ("chess", "chess960", "connect4", "hex", "othello", "togyz")
 
 
@@ -122,7 +125,7 @@ class Search:
         memory: int = 1024,
     ) -> None:
         given = locals()
-        options = [(name, _text(name, given[name])) for name, *_ in _mavis.search_options()]
+        options = [(name, _text(name, given[name])) for name in _OPTION_NAMES]
         self._search = _mavis.Search(evaluator, options)
         self._own = False
         self.evaluator = evaluator
