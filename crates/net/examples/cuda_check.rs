@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use mavis_net::cuda::available;
-use mavis_net::cuda::bench::{bench, chain_batch, describe, evaluations, star_batch};
+use mavis_net::cuda::bench::{self, bench, chain_batch, evaluations, star_batch};
 use mavis_net::cuda::check::{
     Comparison, compile, compile_conv, conv_against_cpu, conv_bench, conv_shapes, decoder_against_cpu,
     encoder_against_cpu, kernels, learning, long_chains, predictor_batch, random_batch, tracked_batch,
@@ -165,7 +165,7 @@ fn checks(section: usize) -> Result<usize, NetError> {
     let shapes = shapes();
     match section {
         0 => {
-            println!("{}", describe(&shapes[0])?);
+            println!("{}", bench::describe(&shapes[0])?);
             Ok(0)
         }
         1..=7 => {
