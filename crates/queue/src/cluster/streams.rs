@@ -3,7 +3,6 @@
 use super::QueueSettings;
 use crate::{JobId, Needs, QueueError};
 use async_nats::jetstream::consumer::{self, AckPolicy, PullConsumer};
-use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{
     Config, DiscardPolicy, LastRawMessageErrorKind, RetentionPolicy, StorageType, Stream,
@@ -134,10 +133,10 @@ impl Streams {
         payload: &Bytes,
     ) -> Result<Put, QueueError> {
         persist(what, || async {
-            let message = PublishMessage::build()
-                .payload(payload.clone())
-                .headers(headers.clone())
-                .expected_last_subject_sequence(0);
+            let mut message = PublishMessage::build().payload(payload.clone());
+            if !headers.is_empty() {
+                message = message.headers(headers.clone());
+            }
             let sent = self.context.send_publish(subject.to_owned(), message).await;
             let stored = match sent {
                 Ok(ack) => ack.await,
@@ -145,8 +144,7 @@ impl Streams {
             };
             match stored {
                 Ok(_) => Ok(Put::Stored),
-                Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => Ok(Put::AlreadyThere),
-                // The same by the limit of the stream.
+                // The limit of the stream, which the server checks anyway; a condition in the message would cost it a second look.
                 Err(error) if error.to_string().contains("per subject") => Ok(Put::AlreadyThere),
                 Err(error) => Err(error),
             }

@@ -58,8 +58,14 @@ impl Held {
             let reason = format!("given to a worker {} times without a result", self.class.attempts);
             return self.set_aside(&reason).await;
         }
-        match self.run().await {
-            Some(Ok(output)) => self.done(&output).await,
+        self.shared.n_running.send_modify(|n_running| *n_running += 1);
+        let result = self.run().await;
+        self.shared.n_running.send_modify(|n_running| *n_running -= 1);
+        match result {
+            Some(Ok(output)) => {
+                self.shared.gather().await;
+                self.done(&output).await
+            }
             Some(Err(reason)) => self.failed(&reason).await,
             // Taken for hung: the lease runs out.
             None => Ok(()),

@@ -78,7 +78,9 @@ async fn follow(shared: Arc<Shared>, source: Source, end: Arc<AtomicBool>, serve
         }
         let begin = Instant::now();
         // A class that had no jobs last time reserves one place only, since others may fill the rest.
-        let n_taken = fetch(&shared, &source, if busy { room } else { 1 }).await;
+        let fetched = fetch(&shared, &source, if busy { room } else { 1 }).await;
+        // Nobody would answer for a class that was removed; the next listing says whether it is back.
+        let Some(n_taken) = fetched else { return };
         busy = n_taken > 0;
         if busy {
             served.send_replace(Instant::now());
@@ -88,15 +90,16 @@ async fn follow(shared: Arc<Shared>, source: Source, end: Arc<AtomicBool>, serve
     }
 }
 
-/// Takes up to `room` jobs of a class: those that are there, and those that come while the request is open.
-async fn fetch(shared: &Arc<Shared>, source: &Source, room: usize) -> usize {
+/// Takes up to `room` jobs of a class: those that are there, and those that come while the request is open. `None` when the servers
+/// refuse, as for a class that was removed.
+async fn fetch(shared: &Arc<Shared>, source: &Source, room: usize) -> Option<usize> {
     let asked = source.consumer.batch().max_messages(room).expires(OPEN);
-    let Ok(mut messages) = asked.messages().await else { return 0 };
+    let Ok(mut messages) = asked.messages().await else { return Some(0) };
     let mut n_taken = 0;
-    // Ends by itself when nobody answers, as for a class that was removed.
-    while let Some(Ok(message)) = messages.next().await {
+    // Ends by itself when nobody answers.
+    while let Some(message) = messages.next().await {
         n_taken += 1;
-        tokio::spawn(Held::new(Arc::clone(shared), source.class.clone(), message).finish());
+        tokio::spawn(Held::new(Arc::clone(shared), source.class.clone(), message.ok()?).finish());
     }
-    n_taken
+    Some(n_taken)
 }

@@ -54,6 +54,11 @@ impl Threads {
         self.n
     }
 
+    /// Whether several jobs end in the time of one that is fetched ahead.
+    pub(super) fn are_jobs_short(&self) -> bool {
+        self.n_ahead() > 2 * self.n
+    }
+
     /// Jobs to fetch beyond those that run.
     pub(super) fn n_ahead(&self) -> usize {
         let mean = u128::from(self.mean.load(Ordering::Relaxed));
