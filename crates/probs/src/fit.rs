@@ -6,7 +6,7 @@ use mavis_search::Random;
 
 /// What a net learns of a sample.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lesson {
+pub(crate) enum Objective {
     /// The end of the game.
     Value,
     /// The q-value of every legal move.
@@ -19,13 +19,13 @@ pub(crate) enum Lesson {
 pub(crate) fn fit<G: Planes>(
     net: &mut dyn ConvNet,
     samples: &[Sample<G>],
-    lesson: Lesson,
+    objective: Objective,
     settings: &ProbsSettings,
     learning_rate: f32,
     random: &mut Random,
     meter: &Meter,
 ) -> Result<f32, ProbsError> {
-    let loss = if lesson == Lesson::Policy { ConvLoss::CrossEntropy } else { ConvLoss::MeanSquared };
+    let loss = if objective == Objective::Policy { ConvLoss::CrossEntropy } else { ConvLoss::MeanSquared };
     let mut order: Vec<usize> = (0..samples.len()).collect();
     let (mut total, mut n) = (0.0, 0);
     let mut batch = Minibatch::new(net.config().n_inputs(), net.n_outputs());
@@ -35,7 +35,7 @@ pub(crate) fn fit<G: Planes>(
             batch.clear();
             for &index in indices {
                 let n_symmetries = if settings.symmetries { samples[index].state.n_symmetries() } else { 1 };
-                batch.push(&samples[index], lesson, random.below(n_symmetries));
+                batch.push(&samples[index], objective, random.below(n_symmetries));
             }
             let targets = ConvTargets { values: &batch.values, weights: &batch.weights, loss };
             total += f64::from(net.train_step(&batch.planes, targets, &StepSettings { learning_rate })?);
@@ -66,14 +66,14 @@ impl Minibatch {
         self.weights.clear();
     }
 
-    fn push<G: Planes>(&mut self, sample: &Sample<G>, lesson: Lesson, symmetry: usize) {
+    fn push<G: Planes>(&mut self, sample: &Sample<G>, objective: Objective, symmetry: usize) {
         let state = sample.state.transformed(symmetry);
         let (planes, outputs) = (self.planes.len(), self.values.len());
         self.planes.resize(planes + self.n_inputs, 0.0);
         state.write(&mut self.planes[planes..]);
         self.values.resize(outputs + self.n_outputs, 0.0);
         self.weights.resize(outputs + self.n_outputs, 0.0);
-        if lesson == Lesson::Value {
+        if objective == Objective::Value {
             self.values[outputs] = sample.value;
             self.weights[outputs] = 1.0;
             return;

@@ -5,7 +5,7 @@ use crate::{
     batch::Asker,
     beams::{self, QValues},
     episode::{Episode, Sample, replay},
-    fit::{Lesson, fit},
+    fit::{Objective, fit},
     model::join,
     self_play::{self, Purpose, random},
     wire::Round,
@@ -143,7 +143,8 @@ impl<G: Planes> Learner<G> {
         let n_steps = samples.len().div_ceil(settings.batch) * settings.epochs as usize;
         begin(Phase::Value, n_steps);
         let mut numbers = random(settings.seed, Purpose::FitValue, round, 0);
-        let value_loss = fit(&mut *self.value, &samples, Lesson::Value, settings, rate, &mut numbers, meter)?;
+        let value_loss =
+            fit(&mut *self.value, &samples, Objective::Value, settings, rate, &mut numbers, meter)?;
         let value_seconds = clock.lap();
 
         if settings.algorithm == Algorithm::Probs {
@@ -154,13 +155,13 @@ impl<G: Planes> Learner<G> {
         }
         let search_seconds = clock.lap();
 
-        let lesson = match settings.algorithm {
-            Algorithm::Probs => Lesson::QValues,
-            Algorithm::Azero => Lesson::Policy,
+        let objective = match settings.algorithm {
+            Algorithm::Probs => Objective::QValues,
+            Algorithm::Azero => Objective::Policy,
         };
         begin(Phase::Action, n_steps);
         let mut numbers = random(settings.seed, Purpose::FitAction, round, 0);
-        let action_loss = fit(&mut *self.action, &samples, lesson, settings, rate, &mut numbers, meter)?;
+        let action_loss = fit(&mut *self.action, &samples, objective, settings, rate, &mut numbers, meter)?;
         let action_seconds = clock.lap();
 
         self.progress = Progress {
