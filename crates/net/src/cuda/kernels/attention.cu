@@ -119,6 +119,25 @@ template <int NT> __device__ __forceinline__ void hide(float (*s)[4], u32 seen0,
             s[j][e + 2] = seen1 & (1u << (j * 8 + e)) ? s[j][e + 2] : -INF;
         }
 }
+// Two macros, not inline functions: NVRTC gives the functions other machine code, with other registers.
+// Scores of 32 columns, times `sc`, become weights: powers of two relative to the rows' references f0 and f1. Their sums go to l0 and l1.
+#define WEIGH(s, sc, f0, f1, l0, l1)              \
+    _Pragma("unroll") for (int j = 0; j < 4; j++) { \
+        s[j][0] = ex2(s[j][0] * sc - f0);         \
+        s[j][1] = ex2(s[j][1] * sc - f0);         \
+        s[j][2] = ex2(s[j][2] * sc - f1);         \
+        s[j][3] = ex2(s[j][3] * sc - f1);         \
+        l0 += s[j][0] + s[j][1];                  \
+        l1 += s[j][2] + s[j][3];                  \
+    }
+// The output of a thread's two rows times c0 and c1.
+#define RESCALE(o, c0, c1)                         \
+    _Pragma("unroll") for (int j = 0; j < NO; j++) { \
+        o[j][0] *= c0;                             \
+        o[j][1] *= c0;                             \
+        o[j][2] *= c1;                             \
+        o[j][3] *= c1;                             \
+    }
 // Whether queries up to q1 with these stats may see any of keys k0..k1 (ends included).
 __device__ __forceinline__ bool sees_any(int4 st, int q1, int k0, int k1) { return k0 < st.x || (st.z <= k1 && k0 <= q1); }
 // A load that is not put off until its value is needed, so that it runs beside those before it.
@@ -251,22 +270,8 @@ __device__ __forceinline__ void attend(Keys keys, int4 t, int4 tile_stats, int h
             m1 = n1;
             l0 *= c0;
             l1 *= c1;
-#pragma unroll
-            for (int j = 0; j < NO; j++) {
-                o[j][0] *= c0;
-                o[j][1] *= c0;
-                o[j][2] *= c1;
-                o[j][3] *= c1;
-            }
-#pragma unroll
-            for (int j = 0; j < 4; j++) {
-                s[j][0] = ex2(s[j][0] * sc - f0);
-                s[j][1] = ex2(s[j][1] * sc - f0);
-                s[j][2] = ex2(s[j][2] * sc - f1);
-                s[j][3] = ex2(s[j][3] * sc - f1);
-                l0 += s[j][0] + s[j][1];
-                l1 += s[j][2] + s[j][3];
-            }
+            RESCALE(o, c0, c1)
+            WEIGH(s, sc, f0, f1, l0, l1)
 #pragma unroll
             for (int j = 0; j < 2; j++) {
                 u32 pa[4];

@@ -401,25 +401,11 @@ __device__ __forceinline__ void span_fwd(const bf16* qk, const bf16* qkv, const 
                 m1 = n1;
                 l0 *= c0;
                 l1 *= c1;
-#pragma unroll
-                for (int j = 0; j < NO; j++) {
-                    o[j][0] *= c0;
-                    o[j][1] *= c0;
-                    o[j][2] *= c1;
-                    o[j][3] *= c1;
-                }
+                RESCALE(o, c0, c1)
             }
             // a row that has seen nothing yet has no maximum; any finite reference will do for it
             float f0 = m0 == -INF ? 0.f : m0, f1 = m1 == -INF ? 0.f : m1;
-#pragma unroll
-            for (int j = 0; j < 4; j++) {
-                s[j][0] = ex2(s[j][0] * sc - f0);
-                s[j][1] = ex2(s[j][1] * sc - f0);
-                s[j][2] = ex2(s[j][2] * sc - f1);
-                s[j][3] = ex2(s[j][3] * sc - f1);
-                l0 += s[j][0] + s[j][1];
-                l1 += s[j][2] + s[j][3];
-            }
+            WEIGH(s, sc, f0, f1, l0, l1)
 #pragma unroll
             for (int i = 0; i < 2; i++) {
                 u32 pa[4];
@@ -436,13 +422,7 @@ __device__ __forceinline__ void span_fwd(const bf16* qk, const bf16* qkv, const 
         l0 = quad_sum(l0);
         l1 = quad_sum(l1);
         float i0 = l0 > 0.f ? 1.f / l0 : 0.f, i1 = l1 > 0.f ? 1.f / l1 : 0.f;
-#pragma unroll
-        for (int j = 0; j < NO; j++) {
-            o[j][0] *= i0;
-            o[j][1] *= i0;
-            o[j][2] *= i1;
-            o[j][3] *= i1;
-        }
+        RESCALE(o, i0, i1)
         store_tile(out + (size_t)(start + q * SIDE) * D + h * HD, D, len - q * SIDE, o, sm + q * SIDE * HD, lane);
         if ((lane & 3) == 0) {
             // see attend
