@@ -7,9 +7,9 @@ use mavis_league::metrics::actions;
 
 /// Compares a player's moves and values with annotations: accuracy, regret, value error, Kendall's tau-b, by ply.
 ///
-/// Action accuracy counts a move as right if it is the oracle's own choice, co-best accuracy if no move has a higher annotated
-/// value; regret is the win probability given away; value error and tau compare what the player thinks of every move, where
-/// it says so. Value error is averaged over the moves of a position and then over positions; by move, over all moves at once.
+/// Action accuracy: the move is the oracle's choice. Co-best accuracy: no move has a higher annotated value. Regret: the win
+/// probability lost by the move. Value error and tau compare the player's values of all moves, if it reports them. Value error is
+/// averaged over the moves of a position and then over positions; value error by move is averaged over all moves.
 ///
 /// Example: mavis eval actions --input valid.parquet --limit 2000
 #[derive(Args)]

@@ -14,9 +14,9 @@ use std::path::PathBuf;
 
 /// Compares a model's lists by fan-out with those it writes token by token.
 ///
-/// A row for each input: lists of a given state, and joint answers to the previous state and a move. Same set: both list the same
-/// moves. Same best: the move of highest mean value is the same. Broken answers are not of the language, or about another
-/// state; they count as different.
+/// Each input has two rows: lists of a given state, and joint answers (state and list) to the previous state and a move. Same set:
+/// both list the same moves. Same best: the move with the highest mean value is the same. Broken answers do not parse, or describe
+/// another state; they count as different.
 ///
 /// Example: mavis eval agreement --input data/valid_chess --input valid/connect4.parquet --limit 500
 #[derive(Args)]
@@ -27,7 +27,7 @@ pub(crate) struct Agreement {
     /// Puzzles (.csv, .csv.gz, ...), a table of positions or annotations, or a pair NAME.fen.zst and NAME.val.zst; repeatable
     #[arg(long, required = true)]
     input: Vec<PathBuf>,
-    /// Most positions of each input: the first puzzles, or rows drawn by the seed
+    /// Maximum number of positions of each input: the first puzzles, or rows drawn by the seed
     #[arg(long, default_value_t = 500)]
     limit: usize,
     /// Makes positions and previous moves repeat exactly

@@ -20,7 +20,7 @@ const MODEL_JOBS: usize = 32;
 /// Who answers, and how.
 #[derive(Args)]
 pub(super) struct Asked {
-    /// The player
+    /// The player: a name with options, as `mavis players` lists them
     #[arg(long, default_value = "mav")]
     pub(super) player: String,
     /// Makes players and positions repeat exactly
@@ -29,10 +29,10 @@ pub(super) struct Asked {
     /// Seconds per move. Default: the player's own limits
     #[arg(long)]
     movetime: Option<f64>,
-    /// Positions or simulations per move
+    /// Positions or simulations per move. Default: the player's own limits
     #[arg(long)]
     nodes: Option<u64>,
-    /// Plies of depth
+    /// Depth in plies. Default: the player's own limits
     #[arg(long)]
     depth: Option<u32>,
     /// Positions evaluated concurrently. Default: 32 for model players, 1 per core for others, 1 with --movetime

@@ -8,9 +8,9 @@ use clap::Args;
 use mavis_game::Game as _;
 use mavis_league::metrics::reliability;
 
-/// Measures the reliability of a player's values: what moves it gives 70 % are worth by the annotations, for each tenth.
+/// Measures the reliability of a player's values: the mean annotated value of the moves that it values at 70 %, and so for each bin.
 ///
-/// One move of each position counts, drawn by the seed among those the player values, so that samples do not hang together.
+/// One move of each position counts, drawn by the seed among those the player values, so that samples are independent.
 ///
 /// Example: mavis eval calibration --input valid.parquet --limit 2000
 #[derive(Args)]
@@ -18,7 +18,7 @@ use mavis_league::metrics::reliability;
 pub(crate) struct Calibration {
     #[command(flatten)]
     compared: Compared,
-    /// Bins of values
+    /// Number of equal bins of the range 0 to 1
     #[arg(long, default_value_t = 10)]
     bins: usize,
 }

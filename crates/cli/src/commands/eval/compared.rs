@@ -20,10 +20,10 @@ pub(super) struct Compared {
     /// A table of annotations (Parquet file or folder), or a pair of files NAME.fen.zst and NAME.val.zst
     #[arg(long)]
     input: PathBuf,
-    /// Only positions of this game. Default: all; for a pair of files the game that its name gives
+    /// Only positions of this game. Default: all; for a pair of files, the game in its name
     #[arg(long)]
     game: Option<String>,
-    /// Number of positions, drawn by the seed
+    /// Number of positions, drawn by the seed. Default: all
     #[arg(long)]
     limit: Option<usize>,
 }

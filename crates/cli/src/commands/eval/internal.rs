@@ -24,17 +24,17 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Measures a model's own searches: whether they follow from what they write, and from the rules.
+/// Measures a model's internal searches: whether decisions follow from the values in the trace, and whether the trace follows the rules.
 ///
-/// A column for each game and tree. Faithful: the trace comes to its end and every decision follows from the values it wrote. Wholly right: also
-/// every state, list, end and expansion is right by the rules. States, moves, lists, expansions and decisions are counted over nodes,
-/// of broken traces as far as they come. Minimax: a search outside the model over the same model's evaluations
-/// (the likeliest value of each move), by the rules. Seconds are those of a whole batch, divided by its traces.
+/// Each game and size of tree has a column. Faithful: the trace is complete and every decision follows from the values in it. Wholly
+/// right: also every state, list, end and expansion agrees with the rules. States, moves, lists, expansions and decisions are counted
+/// over nodes; a broken trace counts up to where it breaks. Minimax: an external search by the rules over the same model's evaluations
+/// (the likeliest value of each move). Seconds: the time of a batch, divided by its traces.
 ///
 /// Example: mavis eval internal --game connect4 --game chess --size 3,1 --size 4,2 --positions 100
 #[derive(Args)]
 pub(crate) struct Internal {
-    /// The model, as a player: mav-is for the bundled one, mav-is:model=FILE,device=cuda for another; compact, top and context too
+    /// The model, as a player: mav-is for the bundled one, mav-is:model=FILE,device=cuda for another; options compact, top and context apply
     #[arg(long, default_value = "mav-is")]
     player: String,
     /// The games, e.g. connect4 or hex:size=7; repeatable
@@ -52,7 +52,7 @@ pub(crate) struct Internal {
     /// Makes the positions repeat exactly
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Traces written in the same passes
+    /// Traces per batch
     #[arg(long, default_value_t = 16, value_parser = crate::input::at_once)]
     batch: usize,
     /// Writes every trace a second time without drafts, and compares text and time

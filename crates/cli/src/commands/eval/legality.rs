@@ -28,9 +28,9 @@ use std::sync::atomic::Ordering;
 
 /// Measures how well a model knows the rules: legal best action, listed moves, tracked states.
 ///
-/// A column for each input. Moves are listed all at once (--sequential writes them token by token); the best action and the state
-/// after it are the answer to `%state %top_1 %best_action %state` (with --fen all positions are FENs); the given move is the puzzle's first one, or drawn by the
-/// seed. An answer that is not of the language counts as wrong in all it was asked for.
+/// Each input has a column. Moves are listed by fan-out (--sequential: token by token). The best action and the state after it are the
+/// answer to `%state %top_1 %best_action %state` (with --fen all positions are FENs). The move to track is the first one of the puzzle,
+/// or drawn by the seed. An answer that does not parse counts as wrong in every metric of its request.
 ///
 /// Example: mavis eval legality --input lichess_puzzles.csv.gz --ood 1000 --limit 1000
 #[derive(Args)]
@@ -44,13 +44,13 @@ pub(crate) struct Legality {
     /// Number of chess positions with random pieces on random squares, as `mavis data ood` makes them
     #[arg(long, value_name = "N", value_parser = crate::input::in_memory)]
     ood: Option<usize>,
-    /// Most positions of each input: the first puzzles, or rows drawn by the seed
+    /// Maximum number of positions of each input: the first puzzles, or rows drawn by the seed. Default: all
     #[arg(long)]
     limit: Option<usize>,
     /// Makes positions and moves repeat exactly
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Writes the list of moves token by token
+    /// Decodes the list of moves token by token instead of by fan-out
     #[arg(long)]
     sequential: bool,
     /// Writes positions as FEN, as table 3 of paper 001 does, instead of as states; chess and chess960 only

@@ -7,12 +7,11 @@ use clap::Args;
 use mavis_league::metrics::{puzzles, solve_puzzle};
 use std::path::PathBuf;
 
-/// Lets a player solve chess puzzles: every move of the solution must be the listed one.
+/// Measures the share of chess puzzles that a player solves: every move must be that of the solution.
 ///
-/// A second share also accepts a mate other than the listed move.
+/// A second share also accepts any other move that mates.
 ///
-/// The file has Lichess' form: a header that names the columns FEN and Moves, and Rating if there is one; .gz, .zst and .bz2 are
-/// read as they are.
+/// The file has the columns of Lichess: a header with FEN and Moves, and optionally Rating. It may be compressed (.gz, .zst, .bz2).
 ///
 /// Example: mavis eval puzzles --input lichess_puzzles.csv.gz --limit 500
 #[derive(Args)]
@@ -20,10 +19,10 @@ use std::path::PathBuf;
 pub(crate) struct Puzzles {
     #[command(flatten)]
     asked: Asked,
-    /// The file of puzzles
+    /// The puzzles, a CSV file
     #[arg(long)]
     input: PathBuf,
-    /// Only the first puzzles of the file
+    /// Number of puzzles, from the start of the file. Default: all
     #[arg(long)]
     limit: Option<usize>,
 }

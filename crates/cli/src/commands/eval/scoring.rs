@@ -10,10 +10,10 @@ use mavis_league::metrics::{ActionSample, ScoringSample, scoring};
 use mavis_play::Analysis;
 use mavis_value::Scoring as Way;
 
-/// Compares the two ways to read a distribution of values: its mean and its most likely value.
+/// Compares mean scoring and max scoring: the mean and the mode of each move's value distribution.
 ///
-/// Both come from the same answers, so the gain of mean scoring has a narrow interval. The player must give
-/// distributions, as the model without search does.
+/// Both use the same answers, so the difference has a narrow interval. The player must report distributions, as the model without
+/// search does.
 ///
 /// Example: mavis eval scoring --input valid.parquet --limit 2000
 #[derive(Args)]

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 /// Counts which positions of a player's league games are in the tables a model was trained on, by move number.
 ///
-/// Two positions are the same if board, side to move and rights are equal; move counters are ignored. Openings are left out.
+/// Two positions are the same if board, side to move and rights are equal; move counters are ignored. Opening moves do not count.
 ///
 /// Example: mavis eval seen --league league --player mav --input train.parquet
 #[derive(Args)]
@@ -27,7 +27,7 @@ pub(crate) struct Seen {
     /// A player's name in the league. Default: all players
     #[arg(long)]
     player: Option<String>,
-    /// What was trained on: tables of positions or annotations, or pairs NAME.fen.zst and NAME.val.zst; repeatable
+    /// The training data: tables of positions or annotations, or pairs NAME.fen.zst and NAME.val.zst; repeatable
     #[arg(long, required = true)]
     input: Vec<PathBuf>,
     /// Prints one JSON object

@@ -12,7 +12,7 @@ use mavis_oracle::connect4::Connect4Solver;
 
 /// Compares a player's moves in Connect Four with the exact solver, by ply.
 ///
-/// Positions come from random play that has not ended, evenly over the plies.
+/// Positions come from unfinished random games, evenly over the plies.
 ///
 /// Example: mavis eval solver --player mcts:sims=1000 --positions 300
 #[derive(Args)]
@@ -20,13 +20,13 @@ use mavis_oracle::connect4::Connect4Solver;
 pub(crate) struct Solver {
     #[command(flatten)]
     asked: Asked,
-    /// How many positions
+    /// Number of positions
     #[arg(long, default_value_t = 200)]
     positions: u64,
-    /// Stones on the emptiest boards; the solver takes long below 10
+    /// Minimum number of stones on the board; below 10 the solver is slow
     #[arg(long, default_value_t = 12)]
     from_ply: u32,
-    /// Stones on the fullest boards
+    /// Maximum number of stones on the board
     #[arg(long, default_value_t = 32)]
     to_ply: u32,
 }

@@ -12,12 +12,12 @@ use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 
-/// Plays games of a model against itself without rules, and counts what the rules find wrong.
+/// Plays games of a model against itself with the model as world model, and counts its mistakes against the rules.
 ///
-/// After a few random moves each state, its legal moves and its end are the model's own answer to the previous state and the
-/// last move; it plays the listed move of the highest mean value. Every answer is compared with the rules. Where the move is
-/// illegal the best legal one of the list is played, or any legal one if there is none; the next question starts from the true
-/// position, so that mistakes are counted once.
+/// After a few random moves, each state, its legal moves and its end are the model's answer to the previous state and the last move. The
+/// model plays the listed move with the highest mean value. Every answer is compared with the rules. An illegal move is replaced by the
+/// best legal move of the list, or by a random legal move if the list has none. The next request starts from the true position, so that
+/// each mistake counts once.
 ///
 /// Example: mavis eval world --game connect4 --games 100
 #[derive(Args)]
@@ -28,13 +28,13 @@ pub(crate) struct World {
     /// The games, e.g. connect4 or hex:size=7; repeatable
     #[arg(long, default_values_t = ["connect4".to_owned()])]
     game: Vec<String>,
-    /// Games of each, played side by side
+    /// Number of games of each, played concurrently
     #[arg(long, default_value_t = 50)]
     games: usize,
     /// Random moves at the start of a game
     #[arg(long, default_value_t = 4)]
     random_plies: u32,
-    /// Moves after which a game is stopped
+    /// Maximum number of moves per game
     #[arg(long, default_value_t = 200)]
     max_plies: u32,
     /// Makes the games repeat exactly
