@@ -1,4 +1,4 @@
-//! What a model got wrong, and where.
+//! Hallucinations: what a model got wrong, and where.
 
 use mavis_value::Mistake;
 

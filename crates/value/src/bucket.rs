@@ -1,4 +1,4 @@
-//! The 64 buckets of the win probability.
+//! Value buckets: the 64 equal parts of the win probability.
 
 /// The number of buckets.
 pub const N_BUCKETS: usize = 64;

@@ -1,4 +1,4 @@
-//! What a model can get wrong, by kind.
+//! Kinds of hallucination: what a model can get wrong.
 
 use std::fmt;
 

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 /// Makes chess positions that no game leads to: random pieces on random squares, legal to play on.
 ///
-/// Never are both kings in check, and the game is not over.
+/// At most one king is in check, and the game is not over.
+///
 /// Example: mavis data ood -n 1000 --out positions.parquet
 #[derive(Args)]
 pub(crate) struct Ood {
