@@ -2,7 +2,7 @@
 
 use mavis_game::{Move, Outcome, Position};
 use mavis_value::{Bucket, Distribution, Mistake, Scoring};
-use std::sync::Arc;
+use std::{fmt, ops::Deref, sync::Arc};
 
 /// The answer to one request, or why there is none.
 pub type Reply<G = Position> = Result<Evaluation<G>, EvalError>;
@@ -42,7 +42,35 @@ pub struct Value {
     /// The most likely value (the middle of the likeliest bucket).
     pub mode: f32,
     /// The weights of the 64 buckets, where the evaluator has them.
-    pub distribution: Option<Arc<Distribution>>,
+    pub distribution: Option<SharedDistribution>,
+}
+
+/// The distribution of one move. Those of all moves of an answer lie in one allocation: a search makes thousands of answers a
+/// second.
+#[derive(Clone)]
+pub struct SharedDistribution {
+    all: Arc<[Distribution]>,
+    at: usize,
+}
+
+impl Deref for SharedDistribution {
+    type Target = Distribution;
+
+    fn deref(&self) -> &Distribution {
+        &self.all[self.at]
+    }
+}
+
+impl PartialEq for SharedDistribution {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl fmt::Debug for SharedDistribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
 }
 
 impl Value {
@@ -50,6 +78,19 @@ impl Value {
     #[must_use]
     pub fn certain(win_probability: f32) -> Self {
         Self { mean: win_probability, mode: win_probability, distribution: None }
+    }
+
+    /// Values of several moves, in their order.
+    pub fn of_each(distributions: impl Into<Arc<[Distribution]>>) -> impl Iterator<Item = Self> {
+        let all = distributions.into();
+        (0..all.len()).map(move |at| {
+            let distribution = SharedDistribution { all: all.clone(), at };
+            Self {
+                mean: distribution.win_probability(Scoring::Mean),
+                mode: distribution.win_probability(Scoring::Max),
+                distribution: Some(distribution),
+            }
+        })
     }
 
     /// The value as the language writes it: the likeliest bucket, or that of the expectation.
@@ -76,7 +117,7 @@ impl From<Distribution> for Value {
         Self {
             mean: distribution.win_probability(Scoring::Mean),
             mode: distribution.win_probability(Scoring::Max),
-            distribution: Some(Arc::new(distribution)),
+            distribution: Some(SharedDistribution { all: Arc::new([distribution]), at: 0 }),
         }
     }
 }

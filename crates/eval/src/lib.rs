@@ -31,7 +31,7 @@ mod world;
 mod wrap;
 
 pub use double::{Faults, Faulty, Free, Mistaken, Mistakes, Scripted};
-pub use evaluation::{EndOrMoves, EvalError, Evaluation, MoveValue, Reply, Value};
+pub use evaluation::{EndOrMoves, EvalError, Evaluation, MoveValue, Reply, SharedDistribution, Value};
 pub use evaluator::{BestAction, Evaluator, OneReply, Replies, ready};
 pub use request::Request;
 pub use world::WorldModel;

@@ -184,7 +184,7 @@ pub struct ValueLogits {
 
 impl ValueLogits {
     /// The value distribution of each move.
-    pub fn distributions(&self) -> impl Iterator<Item = Distribution> {
+    pub fn distributions(&self) -> impl ExactSizeIterator<Item = Distribution> {
         self.rows.clone().map(|row| value_distribution(self.pass.row(row)))
     }
 }
@@ -203,12 +203,8 @@ pub(crate) fn first_moves(rules: Rules, logits: &[f32]) -> (Vec<(Move, f32)>, f3
 
 /// Softmax over the value tokens.
 pub(crate) fn value_distribution(logits: &[f32]) -> Distribution {
-    let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let mut weights = [0.0; N_BUCKETS];
-    for (weight, logit) in weights.iter_mut().zip(logits) {
-        *weight = (logit - most).exp();
-    }
-    let total: f32 = weights.iter().sum();
-    weights.iter_mut().for_each(|weight| *weight /= total);
+    let mut weights = [f32::NEG_INFINITY; N_BUCKETS];
+    weights.iter_mut().zip(logits).for_each(|(weight, logit)| *weight = *logit);
+    mavis_net::cpu::softmax(&mut weights);
     Distribution(weights)
 }

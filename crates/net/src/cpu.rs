@@ -32,4 +32,5 @@ pub(crate) mod update;
 
 pub use conv_net::CpuConvNet;
 pub use decoder::CpuDecoder;
+pub use scalar::softmax;
 pub use trainer::CpuTrainer;

@@ -1,9 +1,8 @@
 //! What a player thinks of every move.
 
 use crate::{Choice, Limit, Thought};
+use mavis_eval::SharedDistribution;
 use mavis_game::Move;
-use mavis_value::Distribution;
-use std::sync::Arc;
 
 /// A choice, and what the player thinks of each move.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +31,7 @@ pub struct MoveAnalysis {
     /// Moves to a certain end: above 0 a win, below 0 a loss.
     pub mate: Option<i32>,
     /// Weights of the 64 value buckets, where the evaluator has them.
-    pub distribution: Option<Arc<Distribution>>,
+    pub distribution: Option<SharedDistribution>,
     /// The expected line, the move first.
     pub line: Vec<Move>,
 }

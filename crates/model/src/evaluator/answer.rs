@@ -5,7 +5,7 @@ use super::{
     queue::{JobOutput, Slot, wake},
 };
 use crate::{ModelError, decode::MavDecoder, fan_out::Asked};
-use mavis_eval::{EndOrMoves, EvalError, Evaluation, MoveValue, Request, WorldModel};
+use mavis_eval::{EndOrMoves, EvalError, Evaluation, MoveValue, Request, Value, WorldModel};
 use mavis_game::{Game, Move, Position};
 use mavis_lang::{Commands, Hallucination, Request as Text, moves};
 use mavis_value::{Distribution, Mistake};
@@ -79,7 +79,7 @@ impl Reader {
         match (answer, self.known) {
             (JobOutput::Reply(reply), _) => reply,
             (JobOutput::Logits(logits), Some((state, moves))) => {
-                let content = listed(moves.iter().copied().zip(logits.distributions()));
+                let content = listed(moves.iter().copied(), logits.distributions().collect());
                 Ok(Evaluation { state, content })
             }
             (JobOutput::Logits(_) | JobOutput::Best(_), _) => {
@@ -147,7 +147,11 @@ impl Answerer {
             };
             let content = match answer.outcome {
                 Some(outcome) => EndOrMoves::Ended(outcome),
-                None => listed(answer.fan.values.into_iter()),
+                None => {
+                    let (moves, values): (Vec<Move>, Vec<Distribution>) =
+                        answer.fan.values.into_iter().unzip();
+                    listed(moves.into_iter(), values.into())
+                }
             };
             Ok(Evaluation { state, content })
         });
@@ -191,6 +195,7 @@ pub fn eval_error(hallucination: Hallucination) -> EvalError {
     EvalError::hallucination(kind, format!("{reason} (token {at})"))
 }
 
-fn listed(moves: impl Iterator<Item = (Move, Distribution)>) -> EndOrMoves {
-    EndOrMoves::Moves(moves.map(|(mv, values)| MoveValue { mv, value: values.into() }).collect())
+fn listed(moves: impl Iterator<Item = Move>, values: Arc<[Distribution]>) -> EndOrMoves {
+    let values = Value::of_each(values);
+    EndOrMoves::Moves(moves.zip(values).map(|(mv, value)| MoveValue { mv, value }).collect())
 }

@@ -80,6 +80,14 @@ pub(crate) fn max(a: &[f32]) -> f32 {
     lanes.iter().fold(tail, |max, x| if *x > max { *x } else { max })
 }
 
+/// Replaces logits by their probabilities, each to about 2 units in the last place.
+pub fn softmax(logits: &mut [f32]) {
+    let most = max(logits);
+    logits.iter_mut().for_each(|x| *x = exp(*x - most));
+    let scale = 1.0 / sum(logits);
+    logits.iter_mut().for_each(|x| *x *= scale);
+}
+
 #[inline(always)]
 fn fold(lanes: [f32; LANES]) -> f32 {
     let mut lanes = lanes;
@@ -126,6 +134,18 @@ pub(crate) fn sigmoid(x: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn probabilities_are_those_of_the_definition() {
+        let logits: Vec<f32> = (0..70).map(|i| (i * 37 % 70) as f32 * 0.4 - 9.0).collect();
+        let total: f64 = logits.iter().map(|x| f64::from(*x).exp()).sum();
+        let mut probabilities = logits.clone();
+        softmax(&mut probabilities);
+        for (logit, probability) in logits.iter().zip(&probabilities) {
+            let expected = f64::from(*logit).exp() / total;
+            assert!((f64::from(*probability) / expected - 1.0).abs() < 1e-6, "{logit}: {probability}");
+        }
+    }
 
     #[test]
     fn exponential_is_close_everywhere() {
