@@ -127,6 +127,10 @@ impl Evaluator for ModelEvaluator {
         }
     }
 
+    fn concurrent_batches(&self) -> usize {
+        self.embedded().map_or(1, |embedded| embedded.concurrent_batches())
+    }
+
     fn best_action(&self, state: Arc<AnyPosition>, listed: Vec<MoveValue>) -> BestAction {
         match self.embedded() {
             Ok(embedded) => embedded.best_action(state, listed),

@@ -46,6 +46,11 @@ pub trait Evaluator<G: Game = Position>: Send + Sync {
         false
     }
 
+    /// Batches that it works on at the same time. A search that has as many under way prepares one while it evaluates others.
+    fn concurrent_batches(&self) -> usize {
+        1
+    }
+
     /// Answers one request.
     fn evaluate_one(&self, request: Request<G>) -> OneReply<G> {
         let replies = self.evaluate(vec![request]);
@@ -83,6 +88,10 @@ macro_rules! behind {
 
             fn at_once(&self, state: &G, scoring: Scoring, moves: &mut Vec<(Move, f32)>) -> bool {
                 (**self).at_once(state, scoring, moves)
+            }
+
+            fn concurrent_batches(&self) -> usize {
+                (**self).concurrent_batches()
             }
 
             fn best_action(&self, state: Arc<G>, listed: Vec<MoveValue>) -> BestAction {

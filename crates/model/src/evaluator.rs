@@ -27,6 +27,7 @@ use std::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 /// How an embedded model answers.
@@ -65,6 +66,8 @@ pub struct Embedded {
 #[derive(Debug)]
 struct Stub {
     queue: Arc<Queue<Job>>,
+    /// Threads that run passes.
+    n_threads: usize,
     world: WorldModel,
     description: String,
 }
@@ -80,7 +83,7 @@ type Choice = Result<Option<Move>, EvalError>;
 
 /// Counts the passes of models; clones share the numbers.
 #[derive(Clone, Debug, Default)]
-pub struct PassCounter(Arc<[AtomicU64; 2]>);
+pub struct PassCounter(Arc<[AtomicU64; 3]>);
 
 /// What models have done so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -89,19 +92,25 @@ pub struct Passes {
     pub passes: u64,
     /// Requests in them.
     pub requests: u64,
+    /// Time from taking a batch to its answers, of all threads together: packing, the pass, and reading its logits back.
+    pub busy: Duration,
 }
 
 impl PassCounter {
     /// The numbers so far.
     #[must_use]
     pub fn passes(&self) -> Passes {
-        let [passes, requests] = &*self.0;
-        Passes { passes: passes.load(Ordering::Relaxed), requests: requests.load(Ordering::Relaxed) }
+        let [passes, requests, nanoseconds] = self.0.each_ref().map(|count| count.load(Ordering::Relaxed));
+        Passes { passes, requests, busy: Duration::from_nanos(nanoseconds) }
     }
 
     fn add(&self, n_requests: usize) {
         self.0[0].fetch_add(1, Ordering::Relaxed);
         self.0[1].fetch_add(n_requests as u64, Ordering::Relaxed);
+    }
+
+    fn add_time(&self, busy: Duration) {
+        self.0[2].fetch_add(u64::try_from(busy.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 }
 
@@ -118,8 +127,9 @@ impl Embedded {
             WorldModel::Rules => "rules",
             WorldModel::Model => "model alone",
         };
-        let stub = Stub {
+        let mut stub = Stub {
             queue: Arc::default(),
+            n_threads: 0,
             world: settings.world,
             description: format!("{} ({world})", settings.name),
         };
@@ -136,6 +146,7 @@ impl Embedded {
                 .name("mavis-model".to_owned())
                 .spawn(move || worker.run())
                 .map_err(no_thread)?;
+            stub.n_threads += 1;
         }
         Ok(Self { stub: Arc::new(stub) })
     }
@@ -206,6 +217,10 @@ impl Evaluator for Embedded {
         replies
     }
 
+    fn concurrent_batches(&self) -> usize {
+        self.stub.n_threads
+    }
+
     fn best_action(&self, state: Arc<Position>, listed: Vec<MoveValue>) -> BestAction {
         let (slot, awaited) = place();
         self.stub.queue.push([Job { question: Question::Best { state, listed }, slot }]);
@@ -247,11 +262,13 @@ impl Worker {
             };
             let Some(jobs) = self.queue.take(|job| job.slot.is_wanted(), fits) else { return };
             self.counter.add(jobs.len());
+            let began = Instant::now();
             let answerer = &mut self.answerer;
             match &self.pool {
                 Some(pool) => pool.install(|| answerer.answer(jobs)),
                 None => answerer.answer(jobs),
             }
+            self.counter.add_time(began.elapsed());
         }
     }
 }

@@ -101,6 +101,10 @@ impl<G: Game, E: Evaluator<G>> Evaluator<G> for Faulty<E> {
         self.inner.best_action(state, listed)
     }
 
+    fn concurrent_batches(&self) -> usize {
+        self.inner.concurrent_batches()
+    }
+
     fn describe(&self) -> String {
         format!("{} with faults", self.inner.describe())
     }

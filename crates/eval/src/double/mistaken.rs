@@ -73,6 +73,10 @@ impl<G: Game, E: Evaluator<G>> Evaluator<G> for Mistaken<E> {
         self.inner.best_action(state, listed)
     }
 
+    fn concurrent_batches(&self) -> usize {
+        self.inner.concurrent_batches()
+    }
+
     fn describe(&self) -> String {
         format!("{} with mistakes", self.inner.describe())
     }

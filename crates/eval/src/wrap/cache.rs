@@ -159,6 +159,10 @@ impl<G: Game, E: Evaluator<G>> Evaluator<G> for Cache<E, G> {
         self.inner.best_action(state, listed)
     }
 
+    fn concurrent_batches(&self) -> usize {
+        self.inner.concurrent_batches()
+    }
+
     fn describe(&self) -> String {
         format!("{}, cached", self.inner.describe())
     }

@@ -81,6 +81,10 @@ impl<E: Evaluator> Evaluator for Recorder<E> {
         self.inner.best_action(state, listed)
     }
 
+    fn concurrent_batches(&self) -> usize {
+        self.inner.concurrent_batches()
+    }
+
     fn describe(&self) -> String {
         format!("{}, recorded", self.inner.describe())
     }

@@ -1,8 +1,9 @@
 //! The asynchronous main loop: up to `batch` evaluations in flight.
 //!
-//! In the order of launch a whole batch is asked for, and enters the tree when all of it is back; what the tree looks
-//! like then does not depend on which answer came first. In the order of arrival answers are taken as they come, and
-//! others are asked for in their place.
+//! In the order of launch a whole group of leaves is asked for, and enters the tree when all of it is back; what the tree looks
+//! like then does not depend on which answer came first. A batch is one group, or several where the evaluator works on several
+//! at a time: then the next group is selected and prepared while others are evaluated. In the order of arrival answers are taken
+//! as they come, and others are asked for in their place.
 
 use super::{
     MctsSettings, Order, Report, Stopped,
@@ -36,7 +37,9 @@ pub(crate) struct Drive<'a, W: World> {
     pub(crate) counts: Counts,
     root: Root<'a, W::Root>,
     flights: Flights<W::Root>,
-    /// Leaves of the batch that is being made.
+    /// Groups that a batch is divided into.
+    n_groups: usize,
+    /// Leaves of the group that is being made.
     leaves: Vec<(Ticket, W::Cursor)>,
     moves: Vec<(Move, f32)>,
     /// Simulations answered at once since others last got their turn.
@@ -63,6 +66,11 @@ impl<'a, W: Asked> Drive<'a, W> {
         root: Root<'a, W::Root>,
     ) -> Self {
         let flights = Flights { queue: VecDeque::new(), order: settings.order };
+        let n_groups = match (settings.order, settings.groups) {
+            (Order::Arrival, _) => 1,
+            (Order::Launch, 0) => evaluator.concurrent_batches().max(1),
+            (Order::Launch, groups) => usize::from(groups),
+        };
         let counts = Counts { kept: simulator.n_visits(), ..Counts::default() };
         Self {
             simulator,
@@ -71,6 +79,7 @@ impl<'a, W: Asked> Drive<'a, W> {
             counts,
             root,
             flights,
+            n_groups,
             leaves: Vec::new(),
             moves: Vec::new(),
             n_at_once: 0,
@@ -84,8 +93,12 @@ impl<'a, W: Asked> Drive<'a, W> {
         }
         let mut next_progress = 1;
         let stopped = loop {
+            let n_before = self.flights.queue.len();
             if let Some(stopped) = self.launch(stop) {
                 break stopped;
+            }
+            if self.flights.queue.len() > n_before && self.flights.n_groups() < self.n_groups {
+                continue;
             }
             if self.flights.queue.is_empty() {
                 // Nothing that was begun is waited for: whoever may stop this search gets to run.
@@ -171,7 +184,7 @@ impl<'a, W: Asked> Drive<'a, W> {
         }
     }
 
-    /// Begins simulations until the batch is in flight, or answered already; `Some` when the search is over.
+    /// Begins a group of simulations, which is in flight then, or answered already; `Some` when the search is over.
     fn launch(&mut self, stop: &Stop) -> Option<Stopped> {
         let mut leaves = std::mem::take(&mut self.leaves);
         let stopped = self.descend(stop, &mut leaves);
@@ -200,9 +213,11 @@ impl<'a, W: Asked> Drive<'a, W> {
         let asked = leaves.into_iter().map(|(ticket, cursor)| (ticket, self.simulator.world.request(cursor)));
         let (tickets, requests): (Vec<Ticket>, Vec<Request<W::Root>>) = asked.unzip();
         let replies = self.evaluator.evaluate_each(requests.clone());
+        let group = self.flights.queue.back().map_or(0, |last| last.group + 1);
         for ((ticket, request), reply) in tickets.into_iter().zip(requests).zip(replies) {
             let reply = Box::pin(with_timeout(self.settings.timeout, reply));
-            self.flights.queue.push_back(Flight { ticket, request, began, state: State::Waiting(reply) });
+            let state = State::Waiting(reply);
+            self.flights.queue.push_back(Flight { ticket, request, group, began, state });
         }
         // What is in flight still counts.
         stopped.filter(|_| self.flights.queue.is_empty())
@@ -223,10 +238,12 @@ impl<'a, W: Asked> Drive<'a, W> {
         leaves.len()
     }
 
-    /// Goes down until the batch is full, and says why no further simulation can begin, if that is so.
+    /// Goes down until the group is full, and says why no further simulation can begin, if that is so.
     fn descend(&mut self, stop: &Stop, leaves: &mut Vec<(Ticket, W::Cursor)>) -> Option<Stopped> {
         let mut n_known = 0;
-        while self.flights.queue.len() + leaves.len() < usize::from(self.settings.batch) {
+        let batch = usize::from(self.settings.batch);
+        let room = batch.div_ceil(self.n_groups).min(batch.saturating_sub(self.flights.queue.len()));
+        while leaves.len() < room {
             if stop.is_due() {
                 return Some(Stopped::Limit);
             }
@@ -367,6 +384,8 @@ struct Flights<G> {
 struct Flight<G> {
     ticket: Ticket,
     request: Request<G>,
+    /// Those with the same number were asked for together.
+    group: usize,
     /// When it was asked for.
     began: Instant,
     state: State<G>,
@@ -378,30 +397,44 @@ enum State<G> {
 }
 
 impl<G: Game> Flights<G> {
-    /// Those that land together: all of them in the order of launch, and in the order of arrival what is back.
+    /// Groups under way.
+    fn n_groups(&self) -> usize {
+        let ends = self.queue.front().zip(self.queue.back());
+        ends.map_or(0, |(oldest, newest)| newest.group - oldest.group + 1)
+    }
+
+    /// Those that land together: the oldest group in the order of launch, and in the order of arrival what is back.
     async fn landed(&mut self) -> Vec<(Flight<G>, Option<Reply<G>>)> {
         poll_fn(|context| {
-            let mut n_waiting = 0;
+            let oldest = self.queue.front().map_or(0, |flight| flight.group);
+            let (mut n_ready, mut complete) = (0, true);
             for flight in &mut self.queue {
-                if let State::Waiting(reply) = &mut flight.state {
-                    match reply.as_mut().poll(context) {
-                        Poll::Ready(reply) => flight.state = State::Ready(reply),
-                        Poll::Pending => n_waiting += 1,
-                    }
+                if let State::Waiting(reply) = &mut flight.state
+                    && let Poll::Ready(reply) = reply.as_mut().poll(context)
+                {
+                    flight.state = State::Ready(reply);
                 }
+                let is_ready = matches!(flight.state, State::Ready(_));
+                n_ready += usize::from(is_ready);
+                complete &= is_ready || flight.group != oldest;
             }
-            let land = match self.order {
-                Order::Launch => n_waiting == 0,
-                Order::Arrival => n_waiting < self.queue.len(),
-            };
-            if land { Poll::Ready(self.take_ready()) } else { Poll::Pending }
+            match self.order {
+                Order::Launch if complete => Poll::Ready(self.take_ready(|flight| flight.group == oldest)),
+                Order::Arrival if n_ready > 0 => Poll::Ready(self.take_ready(|_| true)),
+                Order::Launch | Order::Arrival => Poll::Pending,
+            }
         })
         .await
     }
 
-    fn take_ready(&mut self) -> Vec<(Flight<G>, Option<Reply<G>>)> {
+    /// Takes out those that are back and may land.
+    fn take_ready(&mut self, may_land: impl Fn(&Flight<G>) -> bool) -> Vec<(Flight<G>, Option<Reply<G>>)> {
         let mut landed = Vec::with_capacity(self.queue.len());
         for mut flight in std::mem::take(&mut self.queue) {
+            if !may_land(&flight) {
+                self.queue.push_back(flight);
+                continue;
+            }
             match std::mem::replace(&mut flight.state, State::Ready(None)) {
                 State::Ready(reply) => landed.push((flight, reply)),
                 waiting => {

@@ -3,13 +3,19 @@
 use super::{Collision, MctsSettings, Order, Proof, Report, Search, Stopped, VirtualValue, tree::NodeIdx};
 use crate::{Cancel, Stop};
 use mavis_eval::{
-    EndOrMoves, EvalError, Evaluation, Evaluator, Faults, Faulty, Free, Mistaken, Mistakes, Recorder,
-    Replies, Request, Scripted, ready,
+    EndOrMoves, EvalError, Evaluation, Evaluator, Faults, Faulty, Free, Mistaken, Mistakes, OneReply,
+    Recorder, Replies, Request, Scripted, ready,
 };
 use mavis_game::{Game as _, Move, Outcome, Position, Rules};
 use mavis_value::Mistake;
 use proptest::prelude::*;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 use tokio::time::Instant;
 
 fn start(rules: Rules) -> Position {
@@ -106,7 +112,7 @@ proptest! {
         hallucinations in 0.0..0.4,
         hangs in 0.0..0.3,
         model in any::<bool>(),
-        (order, virtual_value, collision) in (0..2_usize, 0..3_usize, 0..2_usize),
+        (order, virtual_value, collision, groups) in (0..2_usize, 0..3_usize, 0..2_usize, 0..4_u16),
         limit in prop::option::of(1_u64..400),
     ) {
         let faults = Faults {
@@ -119,7 +125,7 @@ proptest! {
         };
         let world = if model { "model" } else { "rules" };
         let settings = format!(
-            "sims=150,timeout=20,batch={batch},world={world},order={},virtual_value={},collision={}",
+            "sims=150,timeout=20,batch={batch},groups={groups},world={world},order={},virtual_value={},collision={}",
             Order::WORDS[order], VirtualValue::WORDS[virtual_value], Collision::WORDS[collision]
         );
         let mut search = search(Faulty::new(Scripted::new(seed), faults), &settings);
@@ -242,7 +248,85 @@ fn answers_enter_the_tree_as_they_were_asked_for_whenever_they_come() {
     };
     assert_eq!(snapshot(1, ""), snapshot(2, ""));
     assert_eq!(snapshot(1, "order=launch"), snapshot(3, "order=launch"));
+    assert_eq!(
+        snapshot(1, ""),
+        snapshot(1, "groups=1"),
+        "one batch at a time is what evaluators say by default"
+    );
+    for groups in ["groups=2", "groups=3,collision=elsewhere"] {
+        assert_eq!(snapshot(1, groups), snapshot(2, groups), "{groups}");
+        assert_ne!(snapshot(1, groups), snapshot(1, ""), "{groups}");
+    }
     assert_ne!(snapshot(1, "order=arrival"), snapshot(2, "order=arrival"));
+}
+
+/// Counts the batches it works on.
+#[derive(Clone, Default)]
+struct Lanes {
+    concurrent: usize,
+    under_way: Arc<AtomicUsize>,
+    most_under_way: Arc<AtomicUsize>,
+    largest: Arc<AtomicUsize>,
+}
+
+/// Counts a batch as long as one of its replies is awaited.
+struct UnderWay(Arc<AtomicUsize>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Evaluator for Lanes {
+    fn evaluate(&self, requests: Vec<Request>) -> Replies {
+        Scripted::new(5).evaluate(requests)
+    }
+
+    fn evaluate_each(&self, requests: Vec<Request>) -> Vec<OneReply> {
+        self.largest.fetch_max(requests.len(), Ordering::Relaxed);
+        let before = self.under_way.fetch_add(1, Ordering::Relaxed);
+        self.most_under_way.fetch_max(before + 1, Ordering::Relaxed);
+        let batch = Arc::new(UnderWay(self.under_way.clone()));
+        let reply = |request| -> OneReply {
+            let (batch, reply) = (batch.clone(), self.evaluate_one(request));
+            Box::pin(async move {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                drop(batch);
+                reply.await
+            })
+        };
+        requests.into_iter().map(reply).collect()
+    }
+
+    fn concurrent_batches(&self) -> usize {
+        self.concurrent
+    }
+
+    fn describe(&self) -> String {
+        "lanes".to_owned()
+    }
+}
+
+#[test]
+fn a_batch_is_divided_into_as_many_groups_as_the_evaluator_works_on() {
+    for (concurrent, settings, groups, size) in [
+        (1, "batch=16", 1, 16),
+        (2, "batch=16", 2, 8),
+        (2, "batch=5", 2, 3),
+        (2, "batch=1", 1, 1),
+        (2, "batch=16,groups=1", 1, 16),
+        (1, "batch=16,groups=4", 4, 4),
+    ] {
+        let lanes = Lanes { concurrent, ..Lanes::default() };
+        let mut search =
+            search(lanes.clone(), &format!("sims=200,solver=false,collision=elsewhere,{settings}"));
+        let report = run(&mut search, &Stop::never());
+        check_counts(&search, &report);
+        assert_eq!(report.counts.completed, 200, "{settings}");
+        let seen = [&lanes.most_under_way, &lanes.largest].map(|count| count.load(Ordering::Relaxed));
+        assert_eq!(seen, [groups, size], "{concurrent} {settings}");
+    }
 }
 
 /// Calls the game won behind the first column, wherever it is played.

@@ -41,12 +41,18 @@ pub(super) struct Measured {
     evaluations_per_second: f64,
     /// Evaluations of a pass, on average.
     batch: f64,
+    /// Microseconds of a pass in the league, its packing and the way of its logits included, on average.
+    pass_micros: f64,
+    /// Passes under way at any time, on average: below 1 the device waits for the searches.
+    passes_under_way: f64,
     /// Cores kept busy, on average.
     cores: Option<f64>,
     /// The share of simulations that kept trees saved.
     share_saved: f64,
     /// Evaluations per second of the model alone in batches of that size, of positions of the games.
     alone_per_second: f64,
+    /// Microseconds of such a batch with the model alone.
+    alone_micros: f64,
     /// The league's by those of the model alone.
     ratio: f64,
 }
@@ -67,7 +73,9 @@ impl ModelLeague {
         let passes = counter.passes();
         drop(keeper);
         let n_requests = (passes.requests - before.requests) as f64;
-        let batch = n_requests / (passes.passes - before.passes).max(1) as f64;
+        let n_passes = (passes.passes - before.passes).max(1) as f64;
+        let batch = n_requests / n_passes;
+        let busy = passes.busy.saturating_sub(before.busy).as_secs_f64();
         let mut decoder =
             MavDecoder::open(&bundled::model().map_err(BadInput::new)?, Precision::default(), device)?;
         let n = (batch.round() as usize).max(1);
@@ -86,9 +94,12 @@ impl ModelLeague {
             seconds: usage.seconds(),
             evaluations_per_second: rate,
             batch,
+            pass_micros: 1e6 * busy / n_passes,
+            passes_under_way: busy / usage.seconds(),
             cores: usage.own().map(|seconds| seconds / usage.seconds()),
             share_saved: kept as f64 / (made + kept).max(1) as f64,
             alone_per_second,
+            alone_micros: 1e6 * n as f64 / alone_per_second,
             ratio: rate / alone_per_second,
         })
     }
@@ -143,7 +154,8 @@ impl Measured {
         format!(
             "{} games ({} plies) of {} in {}, {} at once, {:.1} s, {cores} cores busy\n\
              league       {:>10.0} evaluations/s in batches of {:.1}, {:.1} % of the simulations saved by kept trees\n\
-             model alone  {:>10.0} evaluations/s in batches of the same size\n\
+             passes       {:>10.0} µs each, {:.2} under way on average\n\
+             model alone  {:>10.0} evaluations/s in batches of the same size, {:.0} µs each\n\
              the league reaches {:.1} % of the model alone\n",
             self.games,
             self.plies,
@@ -154,7 +166,10 @@ impl Measured {
             self.evaluations_per_second,
             self.batch,
             100.0 * self.share_saved,
+            self.pass_micros,
+            self.passes_under_way,
             self.alone_per_second,
+            self.alone_micros,
             100.0 * self.ratio,
         )
     }
