@@ -1,5 +1,9 @@
 //! Measuring decoders: speed, and how far two ways to the same answer agree.
 
+mod joint;
+
+pub use joint::{JointCost, joint_cost};
+
 use crate::{
     InputAttention, MavModel, ModelError,
     decode::{Drafting, GreedySettings, MavDecoder},

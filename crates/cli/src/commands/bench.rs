@@ -15,13 +15,14 @@ use super::{answer, answer_json, model::read_model};
 use crate::input::OrBadInput;
 use clap::{Args, Subcommand};
 use gpu::Gpu;
-use mavis_game::{Game, Position, Rules};
+use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{Commands, Request, vocabulary};
 use mavis_model::{
     MavModel, Preset,
     decode::MavDecoder,
     measure::{
-        Agreement, PROMPT_PASS, Speed, against_exact, evaluations_per_second, fan_out_against_chain, speed,
+        Agreement, JointCost, PROMPT_PASS, Speed, against_exact, evaluations_per_second,
+        fan_out_against_chain, joint_cost, speed,
     },
 };
 use mavis_net::{Device, Precision, initial_parameters};
@@ -100,6 +101,8 @@ struct Measured {
     gpu: Option<Gpu>,
     /// In bf16, of positions of random play.
     batches: Vec<BatchSpeed>,
+    /// In bf16, of moves of random play; absent for random weights, whose drafts of states are all wrong.
+    joint: Option<JointCost>,
     bf16_agreement: Option<Agreement>,
     int8_agreement: Option<Agreement>,
     fan_out_agreement: Option<Agreement>,
@@ -152,6 +155,9 @@ impl BenchModel {
         let batches = sizes
             .map(|size| BatchSpeed::new(size, evaluations_per_second(&mut decoder, &played, size, time)));
         let batches = batches.collect();
+        let joint =
+            self.model.as_ref().map(|_| joint_cost(&mut decoder, &random_moves(rules, JOINT, 11), time));
+        let joint = joint.transpose()?;
         // Right after ours, so that both see the same machine.
         let types: &[&str] = if on_cpu { &["float32", "bfloat16"] } else { &["bfloat16"] };
         let torch = self.torch.iter().flat_map(|python| {
@@ -185,6 +191,7 @@ impl BenchModel {
             torch,
             gpu,
             batches,
+            joint,
             bf16_agreement,
             int8_agreement,
             fan_out_agreement,
@@ -209,6 +216,23 @@ impl BatchSpeed {
             (None, reason) => format!("{name:<44} {}\n", reason.as_deref().unwrap_or("not measured")),
         }
     }
+}
+
+/// Joint answers that are measured together.
+const JOINT: usize = 16;
+
+/// The rows of joint answers.
+fn joint_text(joint: &JointCost) -> String {
+    let JointCost { n_positions, joint_passes, .. } = joint;
+    let row = |name: &str, value: f64| format!("{name:<44} {value:>12.2}\n");
+    format!(
+        "joint answers in batches of {n_positions}, bf16, {joint_passes} passes:\n{}{}{}{}{}",
+        row("state and moves after a move, ms", 1e3 * joint.joint_seconds),
+        row("moves of the same positions, two passes, ms", 1e3 * joint.plain_seconds),
+        row("the same, moves given, ms", 1e3 * joint.known_seconds),
+        row("  ratio of joint answers to two passes", joint.ratio),
+        row("  ratio of joint answers to moves given", joint.ratio_to_known),
+    )
 }
 
 /// The row that PyTorch is measured on too.
@@ -246,6 +270,7 @@ impl Measured {
             2,
         );
         text.extend(self.batches.iter().map(BatchSpeed::text));
+        text.extend(self.joint.iter().map(joint_text));
         for torch in &self.torch {
             text.push_str(&format!("{}, the same shape, and ours beside it:\n", torch.name()));
             let stream = (STREAM, torch.sequential_tokens_per_second);
@@ -323,6 +348,17 @@ pub(super) fn random_positions(rules: Rules, n: usize, seed: u64) -> Vec<Positio
         }
     }
     positions
+}
+
+/// Positions of random games with a move after which the game is not over.
+fn random_moves(rules: Rules, n: usize, seed: u64) -> Vec<(Position, Move)> {
+    let played = (0..).flat_map(|round| random_positions(rules, n, seed + round)).filter_map(|position| {
+        let mv = position.random_move(position.ply())?;
+        let mut after = position.clone();
+        after.play_unchecked(mv);
+        after.outcome().is_none().then_some((position, mv))
+    });
+    played.take(n).collect()
 }
 
 /// The processor's name, where the system gives it.
