@@ -37,7 +37,10 @@ impl Default for CudaDecoderOptions {
 
 /// A transformer with fixed parameters on a GPU, in bf16 with f32 sums and f32 logits.
 pub struct CudaDecoder {
+    /// Its fields are those of the last pass.
     net: Network,
+    /// All the room there is for the fields of a pass.
+    room: Fields,
     full: Buffer,
     half: Buffer,
     pages: Pages,
@@ -56,6 +59,8 @@ const RESULTS: usize = 1 << 20;
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     extent: Extent,
+    /// With the numbers of tokens and rows this decides where the fields of the pass lie.
+    max_tiles: usize,
     paged: bool,
     columns: Range<usize>,
 }
@@ -90,8 +95,18 @@ impl CudaDecoder {
         net.device.run(&Op::kernel("to_bf16", groups, 256, 256, arguments))?;
         let pool = net.device.zeroed(n_pages * config.n_layers * 2 * TILE * config.d_model * HALF)?;
         let words = net.device.pinned(net.fields.words)?;
-        let results = net.device.pinned(RESULTS)?;
-        Ok(Self { net, full, half, pages: Pages::new(n_pages), pool, words, results, graphs: HashMap::new() })
+        let (results, room) = (net.device.pinned(RESULTS)?, net.fields.clone());
+        Ok(Self {
+            net,
+            room,
+            full,
+            half,
+            pages: Pages::new(n_pages),
+            pool,
+            words,
+            results,
+            graphs: HashMap::new(),
+        })
     }
 
     /// The GPU, its libraries and what the compiler said, for people.
@@ -103,20 +118,22 @@ impl CudaDecoder {
         DeviceWeights { full: self.full.address, half: self.half.address }
     }
 
-    /// How a batch is packed: more tokens than there is room for stay as many, and are refused there.
-    fn job(&self, batch: &Batch) -> Job<'static> {
-        let n_tokens = rounded(batch.len(), self.net.fields.max_tokens);
+    /// How a batch is packed, after its fields are laid out: more tokens than there is room for stay as many, and are refused there.
+    fn job(&mut self, batch: &Batch, want: &Want) -> Job<'static> {
+        let n_tokens = rounded(batch.len(), self.room.max_tokens);
+        let n_rows = rounded(want.rows.len(), self.room.max_rows);
+        self.net.fields = self.room.of_pass(n_tokens, n_rows, batch.n_sequences());
         Job { n_tokens, learning_rate: 0.0, max_positions: MAX_POSITIONS, gradient: false, classes: &[] }
     }
 
     /// Sizes to run a batch at.
     fn extent(&self, n_tokens: usize, packed: PackedSizes) -> Extent {
-        let fields = &self.net.fields;
+        let room = &self.room;
         Extent {
-            n_tokens: rounded(n_tokens, fields.max_tokens),
-            n_rows: rounded(packed.n_rows, fields.max_rows),
-            n_tiles: packed.n_tiles.max(1).next_power_of_two().min(fields.max_tiles),
-            n_walked: packed.n_tiles.max(1).next_power_of_two().min(fields.max_tiles),
+            n_tokens: rounded(n_tokens, room.max_tokens),
+            n_rows: rounded(packed.n_rows, room.max_rows),
+            n_tiles: packed.n_tiles.max(1).next_power_of_two().min(room.max_tiles),
+            n_walked: packed.n_tiles.max(1).next_power_of_two().min(room.max_tiles),
             n_spans: Default::default(),
         }
     }
@@ -133,7 +150,7 @@ impl CudaDecoder {
         device.upload_async(&device.stream, &self.net.block, &self.words, packed.words)?;
         let extent = self.extent(n_tokens, packed);
         let n_columns = columns.len();
-        let key = Key { extent, paged, columns };
+        let key = Key { extent, max_tiles: self.net.fields.max_tiles, paged, columns };
         if let Some(graph) = self.graphs.get(&key) {
             graph.launch()?;
         } else {
@@ -182,8 +199,8 @@ impl CudaDecoder {
     /// Writes a batch that extends caches, already grown, into the block: as [`Fields::pack`], but rows of tiles count from the start of
     /// the cache, and pages and places in them take fields that only training uses.
     fn pack(&mut self, caches: &[KvCacheId], batch: &Batch, want: &Want) -> Result<PackedSizes, NetError> {
+        let job = self.job(batch, want);
         let fields = self.net.fields.clone();
-        let job = self.job(batch);
         let block = self.words.words_mut();
         let packed = fields.pack(block, batch, &rows_only(want), &job)?;
         let (mut n_tiles, mut n_pages) = (0, 0);
@@ -280,7 +297,7 @@ impl Decoder for CudaDecoder {
     }
 
     fn room(&self) -> Room {
-        Room { tokens: self.net.fields.max_tokens, rows: self.net.fields.max_rows }
+        Room { tokens: self.room.max_tokens, rows: self.room.max_rows }
     }
 
     fn open(&mut self) -> Result<KvCacheId, NetError> {
@@ -355,8 +372,8 @@ impl Decoder for CudaDecoder {
         batch.validate_for(&self.net.config, |_| 0)?;
         let columns = want.validate(batch.len(), self.net.config.n_outputs())?;
         self.net.device.bind()?;
+        let job = self.job(batch, want);
         let fields = self.net.fields.clone();
-        let job = self.job(batch);
         let packed = fields.pack(self.words.words_mut(), batch, &rows_only(want), &job)?;
         self.run(packed, batch.len(), false, columns)
     }

@@ -56,6 +56,24 @@ impl Fields {
     pub(super) fn new(max_tokens: usize, max_rows: usize, max_targets: usize, learned: bool) -> Self {
         // Sequences are rarely shorter than 8 tokens; a batch of many that are is refused.
         let max_tiles = max_tokens / TILE + max_tokens / 8 + 2;
+        Self::with_tiles(max_tokens, max_rows, max_targets, max_tiles, learned)
+    }
+
+    /// The part of this room that a pass without targets of its own takes: what it does not use need not travel. Passes of about
+    /// the same size have the same fields.
+    pub(super) fn of_pass(&self, n_tokens: usize, n_rows: usize, n_sequences: usize) -> Self {
+        // Every sequence ends in a tile of its own, and so does what is unused.
+        let n_tiles = (n_tokens / TILE + n_sequences + 2).next_power_of_two().min(self.max_tiles);
+        Self::with_tiles(n_tokens, n_rows, self.max_targets, n_tiles, self.position_order.is_some())
+    }
+
+    fn with_tiles(
+        max_tokens: usize,
+        max_rows: usize,
+        max_targets: usize,
+        max_tiles: usize,
+        learned: bool,
+    ) -> Self {
         let (max_spans, max_views) = Spans::room(max_tiles, max_tokens);
         let mut words = 0usize;
         let mut take = |n: usize| {
@@ -326,6 +344,23 @@ mod tests {
         assert_eq!(block[fields.targets..][2..4], [1, 0.25f32.to_bits()]);
         assert_eq!(f32::from_bits(block[4]), 0.25);
         assert_eq!(packed.words, fields.targets + 8);
+    }
+
+    #[test]
+    fn a_pass_takes_the_part_of_the_room_that_it_needs() {
+        let room = Fields::new(32_768, 16_384, 2048, false);
+        for (n_sequences, len, n_tokens) in [(1, 1, 64), (12, 110, 2048), (300, 1, 512), (64, 65, 8192)] {
+            let mut batch = Batch::default();
+            (0..n_sequences).for_each(|_| batch.push_causal(&vec![3; len]));
+            let fields = room.of_pass(n_tokens, 256, n_sequences);
+            let mut block = vec![0; fields.words];
+            let job = Job { n_tokens, learning_rate: 0.0, max_positions: 512, gradient: false, classes: &[] };
+            let packed = fields.pack(&mut block, &batch, &LossRows::default(), &job).unwrap();
+            assert!(packed.n_tiles <= fields.max_tiles && fields.max_targets == room.max_targets);
+            assert!(packed.words * 3 < room.targets, "{} of {} words", packed.words, room.targets);
+        }
+        let whole = room.of_pass(room.max_tokens, room.max_rows, 100_000);
+        assert_eq!((whole.words, whole.max_tiles), (room.words, room.max_tiles));
     }
 
     #[test]
