@@ -10,15 +10,17 @@
 mod hints;
 
 use super::{MavDecoder, likeliest};
-use crate::{InputAttention, ModelError};
+use crate::{InputAttention, ModelError, fan_out::value_distribution};
 use hints::Hints;
 use mavis_game::{Move, Position};
 use mavis_lang::{
     Step, Token, moves,
     trace::{Due, Shape, TraceProgress},
-    vocab,
+    value::{bucket_of, value_token},
+    vocab::{self, VALUES},
 };
 use mavis_net::{Batch, BatchToken, KvCacheId, Logits, Want};
+use mavis_value::{Bucket, N_BUCKETS, Scoring};
 
 /// Tokens of a draft at most; a pass of more takes memory without need.
 const MOST_DRAFTED: usize = 768;
@@ -39,6 +41,19 @@ pub struct TraceDecodeSettings {
     pub max_tokens: usize,
     /// Whether drafts are checked. The text is the same without them.
     pub drafting: bool,
+    /// Which value of a move is written: that of the highest probability, or the one next to the mean of the distribution.
+    pub scoring: Scoring,
+    /// Whether a list may name a move a second time where the network likes that best, which breaks the trace; otherwise the
+    /// likeliest token that is none of the listed moves is written.
+    pub repeats: bool,
+}
+
+impl TraceDecodeSettings {
+    /// The likeliest text, with drafts.
+    #[must_use]
+    pub fn new(max_tokens: usize) -> Self {
+        Self { max_tokens, drafting: true, scoring: Scoring::Max, repeats: true }
+    }
 }
 
 /// A trace that is being written.
@@ -252,6 +267,23 @@ impl TraceStream {
         }
     }
 
+    /// The token that the network writes next: the likeliest, but for what the settings say of values and lists.
+    fn next_token(&self, logits: &[f32], due: Option<Due>) -> Token {
+        let token = likeliest(logits);
+        match due {
+            Some(Due::Value(_)) if self.settings.scoring == Scoring::Mean && bucket_of(token).is_some() => {
+                value_token(written_value(logits, self.settings.scoring).0)
+            }
+            Some(Due::Listed) if !self.settings.repeats => {
+                let rules = self.progress.shape().rules;
+                let listed = self.progress.current().moves.iter();
+                let listed: Vec<Token> = listed.filter_map(|(mv, _)| moves::token_of(rules, *mv)).collect();
+                if listed.contains(&token) { likeliest_but(logits, &listed) } else { token }
+            }
+            _ => token,
+        }
+    }
+
     /// Goes through the rows of a pass: each gives a token, and the draft holds as long as it agrees. Returns how much of it did.
     fn take(&mut self, logits: &Logits, first_row: usize) -> usize {
         self.n_passes += 1;
@@ -265,7 +297,7 @@ impl TraceStream {
             if due == Some(Due::Listed) {
                 self.hints.order(&self.progress, row);
             }
-            let token = likeliest(row);
+            let token = self.next_token(row, due);
             self.progress.push(token);
             if !self.is_open() {
                 break;
@@ -282,8 +314,31 @@ impl TraceStream {
         // Branches of a draft that did not hold say nothing.
         if self.anchor <= n_read + n_accepted {
             let values = (first_row + draft.len() + 1..).map(|row| logits.row(row));
-            self.hints.values(&self.progress, self.branches.iter().copied().zip(values));
+            let values = self.branches.iter().copied().zip(values);
+            self.hints.values(&self.progress, self.settings.scoring, values);
         }
         n_accepted
     }
+}
+
+/// The value that is written after a move, by the logits there, and the mean of the distribution.
+fn written_value(logits: &[f32], scoring: Scoring) -> (Bucket, f32) {
+    let distribution = value_distribution(&logits[usize::from(VALUES.start)..][..N_BUCKETS]);
+    let mean = distribution.mean();
+    let bucket = match scoring {
+        Scoring::Mean => Bucket::from_win_probability(mean),
+        Scoring::Max => distribution.mode(),
+    };
+    (bucket, mean)
+}
+
+/// The likeliest token that is none of these.
+fn likeliest_but(logits: &[f32], not: &[Token]) -> Token {
+    let mut logits = logits.to_vec();
+    for token in not {
+        if let Some(logit) = logits.get_mut(usize::from(*token)) {
+            *logit = f32::NEG_INFINITY;
+        }
+    }
+    likeliest(&logits)
 }

@@ -75,7 +75,9 @@ fn write(
     drafting: bool,
     most: usize,
 ) -> TraceStream {
-    decoder.write_trace(shape, root, TraceDecodeSettings { max_tokens: most, drafting }).unwrap()
+    decoder
+        .write_trace(shape, root, TraceDecodeSettings { drafting, ..TraceDecodeSettings::new(most) })
+        .unwrap()
 }
 
 #[test]
@@ -121,7 +123,7 @@ fn networks_that_know_no_traces_write_the_same_with_and_without_drafts_and_stop(
 #[test]
 fn traces_of_several_positions_share_their_passes() {
     let mut decoder = MavDecoder::cpu(searcher(), Precision::Exact).unwrap();
-    let (shape, settings) = (shapes()[0], TraceDecodeSettings { max_tokens: 2_000, drafting: true });
+    let (shape, settings) = (shapes()[0], TraceDecodeSettings::new(2_000));
     let mut streams: Vec<TraceStream> =
         roots().iter().map(|root| decoder.open_trace(shape, root, settings).unwrap()).collect();
     let mut n_passes = 0;

@@ -15,6 +15,7 @@ use mavis_model::{
 };
 use mavis_net::{Device, Precision};
 use mavis_search::tunable::{Range, Tunable};
+use mavis_value::Scoring;
 use std::{num::NonZeroUsize, path::Path, sync::Arc};
 
 /// Evaluations of a model that are remembered; one takes some ten kilobytes.
@@ -142,7 +143,8 @@ fn threads_key() -> Key {
 
 /// The options of internal search.
 fn internal_keys() -> Vec<Key> {
-    let InternalPlayerSettings { breadth, depth, compact, context, .. } = InternalPlayerSettings::default();
+    let InternalPlayerSettings { breadth, depth, compact, context, scoring, repeats, .. } =
+        InternalPlayerSettings::default();
     let integer = |name, most, default: usize, help| {
         let default = default.to_string();
         Key::from(Tunable { name, range: Range::Integer(u64::from(name != "depth"), most), default, help })
@@ -166,6 +168,18 @@ fn internal_keys() -> Vec<Key> {
             "moves that every node lists: the K best, or all (default 5, or the breadth if that is more)",
         ),
         integer("context", 65_536, context, "Tokens of a whole trace at most; larger trees are refused."),
+        Key::from(Tunable {
+            name: "scoring",
+            range: Range::Choice(Scoring::WORDS),
+            default: scoring.to_string(),
+            help: "Value that is written for a move: the mean of its distribution, or the likeliest.",
+        }),
+        Key::from(Tunable {
+            name: "repeats",
+            range: Range::Switch,
+            default: repeats.to_string(),
+            help: "Let a list name a move twice where the model wants to, which breaks the trace.",
+        }),
     ]
 }
 
@@ -189,6 +203,8 @@ fn internal_player(
         depth: options.value("depth")?.unwrap_or(defaults.depth),
         compact: options.value("compact")?.unwrap_or(defaults.compact),
         context: options.positive("context")?.unwrap_or(defaults.context),
+        scoring: options.value("scoring")?.unwrap_or(defaults.scoring),
+        repeats: options.value("repeats")?.unwrap_or(defaults.repeats),
         top,
     };
     if settings.depth > MAX_DEPTH {

@@ -20,6 +20,7 @@ use mavis_model::{
     decode::TraceDecodeSettings,
     internal::{Internal, Written},
 };
+use mavis_value::Scoring;
 use std::{
     sync::{Arc, mpsc::RecvTimeoutError},
     time::{Duration, Instant},
@@ -41,12 +42,24 @@ pub struct InternalPlayerSettings {
     pub top: Top,
     /// Tokens of a whole trace at most.
     pub context: usize,
+    /// Which value of a move is written: the likeliest, or the one next to the mean.
+    pub scoring: Scoring,
+    /// Whether a list may name a move a second time, which breaks the trace.
+    pub repeats: bool,
 }
 
 impl Default for InternalPlayerSettings {
-    /// The form that most traces of training have (docs/internal-search.md).
+    /// The form that most traces of training have, and what plays best (docs/internal-search.md).
     fn default() -> Self {
-        Self { breadth: 3, depth: 1, compact: true, top: Top::Best(5), context: 8_192 }
+        Self {
+            breadth: 3,
+            depth: 1,
+            compact: true,
+            top: Top::Best(5),
+            context: 8_192,
+            scoring: Scoring::Mean,
+            repeats: false,
+        }
     }
 }
 
@@ -80,6 +93,16 @@ impl InternalPlayerSettings {
             ));
         }
         Ok(trace_len(&shape, most_moves(rules)).min(context))
+    }
+
+    /// How its traces are written.
+    #[must_use]
+    pub fn decoding(&self, max_tokens: usize) -> TraceDecodeSettings {
+        TraceDecodeSettings {
+            scoring: self.scoring,
+            repeats: self.repeats,
+            ..TraceDecodeSettings::new(max_tokens)
+        }
     }
 }
 
@@ -125,8 +148,8 @@ impl Ending {
 
 /// Plays the conclusion of the model's own search.
 ///
-/// A response that breaks the grammar, is cut or comes too late is not lost: the best decision so far is played, without one the
-/// best listed move, and without a list what the model plays without search. The note of the thought says so.
+/// A response that breaks the grammar, is cut or comes too late is not lost: as soon as one child is decided, the best move by what
+/// is known of each is played, before that what the model plays without search. The note of the thought says so.
 pub struct InternalPlayer {
     name: String,
     internal: Arc<Internal>,
@@ -152,7 +175,7 @@ impl InternalPlayer {
     /// Has the trace written and follows it; the number of passes comes with the ending.
     fn write(&self, turn: &mut Turn<'_>, progress: &mut TraceProgress, max_tokens: usize) -> (Ending, u64) {
         let deadline = turn.limit.deadline(Instant::now(), Duration::from_millis(5));
-        let settings = TraceDecodeSettings { max_tokens, drafting: true };
+        let settings = self.settings.decoding(max_tokens);
         let written = self.internal.search(*progress.shape(), turn.position, settings);
         let (mut n_passes, mut n_known) = (0, 0);
         loop {
@@ -245,8 +268,8 @@ impl Player for InternalPlayer {
         thought.broken = (ending != Ending::Finished).then(|| ending.name());
         let allowed = |mv: Move| position.is_legal(mv) && turn.limit.allows(mv);
         let reason = ending.reason(&progress);
-        // A list that breaks off knows less than one pass of the model without search, unless there is no time for it.
-        let is_worth = |chosen: &Chosen| chosen.source != Source::PartOfList || ending == Ending::Stopped;
+        // A list alone knows less than one pass of the model without search, unless there is no time for it.
+        let is_worth = |chosen: &Chosen| chosen.source != Source::List || ending == Ending::Stopped;
         let Some(chosen) = choose(&progress, allowed).filter(is_worth) else {
             let reason = reason.unwrap_or_else(|| "the trace plays no legal move".to_owned());
             let mut analysis = self.fallback.analyze(turn)?;

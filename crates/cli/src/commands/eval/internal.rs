@@ -15,12 +15,12 @@ use mavis_model::evaluator::{Embedded, EmbeddedSettings};
 use mavis_net::Precision;
 use mavis_play::{InternalPlayerSettings, choose, runtime};
 use mavis_search::minimax::{self, MinimaxTree};
-use mavis_value::Scoring;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -29,7 +29,7 @@ use std::time::Instant;
 /// Each game and size of tree has a column. Faithful: the trace is complete and every decision follows from the values in it. Wholly
 /// right: also every state, list, end and expansion agrees with the rules. States, moves, lists, expansions and decisions are counted
 /// over nodes; a broken trace counts up to where it breaks. Minimax: an external search by the rules over the same model's evaluations
-/// (the likeliest value of each move). Seconds: the time of a batch, divided by its traces.
+/// (the value that the player writes: scoring=max or mean). Seconds: the time of a batch, divided by its traces.
 ///
 /// Example: mavis eval internal --game connect4 --game chess --size 3,1 --size 4,2 --positions 100
 #[derive(Args)]
@@ -115,7 +115,7 @@ impl Internal {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let sizes = self.sizes()?;
         let sets = self.sets()?;
-        let mut named = NamedModel::read(&self.player, &["compact", "top", "context"])?;
+        let mut named = NamedModel::read(&self.player, &["compact", "top", "context", "scoring", "repeats"])?;
         if !named.spec.options.contains_key("precision") {
             // As the player has it: drafts change nothing only where rows do not depend on their number.
             named.precision = Precision::Exact;
@@ -125,8 +125,7 @@ impl Internal {
         for set in &sets {
             for &(breadth, depth) in &sizes {
                 let top = base.top.unwrap_or_else(|| InternalPlayerSettings::usual_top(breadth));
-                let Asked { context, compact, .. } = base;
-                let settings = InternalPlayerSettings { breadth, depth, compact, top, context };
+                let settings = InternalPlayerSettings { breadth, depth, top, ..base.settings };
                 let max_tokens = settings.max_tokens(set.rules).map_err(BadInput::new)?;
                 rows.push((set, settings, max_tokens));
             }
@@ -208,10 +207,11 @@ impl Internal {
         settings: &InternalPlayerSettings,
         max_tokens: usize,
     ) -> anyhow::Result<Vec<Sample>> {
-        let (drafted, seconds) =
-            write(decoder, positions, settings, TraceDecodeSettings { max_tokens, drafting: true })?;
+        let decoding = settings.decoding(max_tokens);
+        let (drafted, seconds) = write(decoder, positions, settings, decoding)?;
         let plain = if self.plain {
-            Some(write(decoder, positions, settings, TraceDecodeSettings { max_tokens, drafting: false })?)
+            let decoding = TraceDecodeSettings { drafting: false, ..decoding };
+            Some(write(decoder, positions, settings, decoding)?)
         } else {
             None
         };
@@ -273,16 +273,15 @@ impl Internal {
 /// What the player's options say for all sizes.
 #[derive(Clone, Copy)]
 struct Asked {
+    /// `None` means as many as are usual for the breadth.
     top: Option<Top>,
-    compact: bool,
-    context: usize,
+    settings: InternalPlayerSettings,
 }
 
 impl Asked {
     fn read(named: &NamedModel) -> anyhow::Result<Self> {
-        let defaults = InternalPlayerSettings::default();
+        let mut settings = InternalPlayerSettings::default();
         let option = |key: &str| named.spec.options.get(key).map(String::as_str);
-        let bad = |key: &str, text: &str| BadInput::new(format!("bad value '{text}' for {key} of mav-is"));
         let top = match option("top") {
             None => None,
             Some("all") => Some(Top::All),
@@ -291,16 +290,24 @@ impl Asked {
                 _ => return Err(bad("top", text).into()),
             },
         };
-        let context = match option("context") {
-            None => defaults.context,
-            Some(text) => text.parse().map_err(|_| bad("context", text))?,
-        };
-        let compact = match option("compact") {
-            None => defaults.compact,
-            Some(text) => text.parse().map_err(|_| bad("compact", text))?,
-        };
-        Ok(Self { top, compact, context })
+        take("context", option("context"), &mut settings.context)?;
+        take("compact", option("compact"), &mut settings.compact)?;
+        take("scoring", option("scoring"), &mut settings.scoring)?;
+        take("repeats", option("repeats"), &mut settings.repeats)?;
+        Ok(Self { top, settings })
     }
+}
+
+/// Sets an option of the player that is given.
+fn take<T: FromStr>(key: &str, text: Option<&str>, to: &mut T) -> Result<(), BadInput> {
+    if let Some(text) = text {
+        *to = text.parse().map_err(|_| bad(key, text))?;
+    }
+    Ok(())
+}
+
+fn bad(key: &str, text: &str) -> BadInput {
+    BadInput::new(format!("bad value '{text}' for {key} of mav-is"))
 }
 
 /// A position of random play that is not over.
@@ -351,7 +358,7 @@ fn outside(
     let settings = minimax::MinimaxSettings {
         breadth: settings.breadth,
         depth: settings.depth,
-        scoring: Scoring::Max,
+        scoring: settings.scoring,
         ..minimax::MinimaxSettings::default()
     };
     let runtime = runtime().map_err(anyhow::Error::msg)?;

@@ -1,14 +1,12 @@
 //! What is known of a list before it is written.
 
-use crate::fan_out::value_distribution;
 use mavis_game::Move;
 use mavis_lang::{
     Token, Top, moves,
     trace::{Due, TraceProgress},
     value::value_token,
-    vocab::VALUES,
 };
-use mavis_value::{Bucket, N_BUCKETS};
+use mavis_value::{Bucket, Scoring};
 
 /// Guesses for the node in hand. They need not be right, as every one is checked.
 #[derive(Default)]
@@ -19,7 +17,7 @@ pub(super) struct Hints {
     list_at: Option<usize>,
     /// The moves still to list, the likeliest next one first.
     order: Vec<Move>,
-    /// The value of each move as if it were listed next: the likeliest, and the mean.
+    /// The value of each move as if it were listed next: the one to be written, and the mean.
     values: Vec<(Move, Bucket, f32)>,
     /// Guesses that proved right and all that were checked: moves of lists, values, choices by value.
     checked: [(f32, f32); 3],
@@ -76,13 +74,13 @@ impl Hints {
     pub(super) fn values<'a>(
         &mut self,
         progress: &TraceProgress,
+        scoring: Scoring,
         rows: impl Iterator<Item = (Move, &'a [f32])>,
     ) {
         self.turn_to(progress);
-        let first = usize::from(VALUES.start);
         self.values.extend(rows.map(|(mv, logits)| {
-            let distribution = value_distribution(&logits[first..][..N_BUCKETS]);
-            (mv, distribution.mode(), distribution.mean())
+            let (bucket, mean) = super::written_value(logits, scoring);
+            (mv, bucket, mean)
         }));
     }
 

@@ -11,12 +11,10 @@ pub enum Source {
     Played,
     /// The decision at the root.
     Decision,
-    /// The best of the children decided so far.
+    /// The best move by what is known once a child is decided: its search, or its value in the root's list where there is none yet.
     Child,
-    /// The best action of the root, or the highest value of its complete list.
+    /// The best action of the root, or the highest value of its list.
     List,
-    /// The highest value of a list that breaks off.
-    PartOfList,
 }
 
 impl Source {
@@ -27,7 +25,7 @@ impl Source {
             Self::Played => "its last line",
             Self::Decision => "the decision at the root",
             Self::Child => "the best decision so far",
-            Self::List | Self::PartOfList => "the best listed move",
+            Self::List => "the best listed move",
         }
     }
 
@@ -54,30 +52,29 @@ pub struct Chosen {
 pub fn choose(progress: &TraceProgress, allowed: impl Fn(Move) -> bool) -> Option<Chosen> {
     let root = &progress.nodes()[0];
     let decided = root.decision.as_ref();
+    // A child that is not decided yet keeps its listed value: one that came to little must not win because it was the first.
+    let known = |mv: Move| {
+        let listed = root.moves.iter().find(|(other, _)| *other == mv);
+        tree::searched(progress, 0, mv).or(listed.map(|(_, value)| value.win_probability()))
+    };
     let value = |mv: Move| {
         let decision = decided.filter(|decision| decision.selected == Some(mv));
-        let listed = root.moves.iter().find(|(other, _)| *other == mv).map(|(_, value)| *value);
-        decision
-            .map(|decision| decision.value.win_probability())
-            .or_else(|| tree::searched(progress, 0, mv))
-            .or(listed.map(mavis_value::Bucket::win_probability))
+        decision.map(|decision| decision.value.win_probability()).or_else(|| known(mv))
     };
     let found = |mv: Option<Move>, source| {
         mv.filter(|&mv| allowed(mv)).map(|mv| Chosen { mv, value: value(mv), source })
     };
-    let children = root.children.iter().filter_map(|&(mv, _)| {
-        let value = tree::searched(progress, 0, mv).filter(|_| allowed(mv))?;
-        Some((mv, value))
-    });
-    let best_child = children.reduce(|best, next| if next.1 > best.1 { next } else { best });
-    let listed = root.moves.iter().copied().filter(|(mv, _)| allowed(*mv));
-    let highest = listed.reduce(|best, next| if next.1 > best.1 { next } else { best });
+    let best_of = |known: &mut dyn Iterator<Item = (Move, f32)>| {
+        let known = known.filter(|(mv, _)| allowed(*mv));
+        known.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(mv, _)| mv)
+    };
+    let has_decided = root.children.iter().any(|(mv, _)| tree::searched(progress, 0, *mv).is_some());
+    let child = best_of(&mut root.children.iter().filter_map(|&(mv, _)| Some((mv, known(mv)?))))
+        .filter(|_| has_decided);
+    let highest = best_of(&mut root.moves.iter().map(|&(mv, value)| (mv, value.win_probability())));
     found(progress.played(), Source::Played)
         .or_else(|| found(decided.and_then(|decision| decision.selected), Source::Decision))
-        .or_else(|| found(best_child.map(|(mv, _)| mv), Source::Child))
+        .or_else(|| found(child, Source::Child))
         .or_else(|| found(root.best, Source::List))
-        .or_else(|| {
-            let source = if root.best.is_some() { Source::List } else { Source::PartOfList };
-            found(highest.map(|(mv, _)| mv), source)
-        })
+        .or_else(|| found(highest, Source::List))
 }
