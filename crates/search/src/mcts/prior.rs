@@ -19,8 +19,13 @@ impl PriorRule {
         priors.clear();
         let Some(best) = win_probabilities.iter().copied().reduce(f32::max) else { return };
         let worst = win_probabilities.iter().copied().fold(best, f32::min);
+        let uniform = self.epsilon / win_probabilities.len() as f32;
         // Where all are equal there is nothing to rank.
-        let least = if worst == best { worst } else { self.kth_best(win_probabilities) };
+        if worst == best {
+            let greedy = (1.0 - self.epsilon) / win_probabilities.len() as f32;
+            return priors.resize(win_probabilities.len(), greedy + uniform);
+        }
+        let least = self.kth_best(win_probabilities);
         let mut sum = 0.0;
         priors.extend(win_probabilities.iter().map(|&value| {
             // Equal values are common (a mate, a solved game), and the exponential of 0 is known.
@@ -35,7 +40,6 @@ impl PriorRule {
             weight
         }));
         let greedy = (1.0 - self.epsilon) / sum;
-        let uniform = self.epsilon / win_probabilities.len() as f32;
         for prior in priors {
             *prior = *prior * greedy + uniform;
         }

@@ -60,7 +60,9 @@ fn scores(stats: &[Stat], n: usize, scale: f32, virtual_value: VirtualValue) -> 
         Some(stats) if virtual_value == VirtualValue::None => {
             let means: [f32; WIDTH] = std::array::from_fn(|index| stats[index].score);
             let priors: [f32; WIDTH] = std::array::from_fn(|index| stats[index].prior);
-            let counts: [u32; WIDTH] = std::array::from_fn(|index| stats[index].counts());
+            // As signed numbers: AVX2 has an instruction that makes eight of those floats, and none for unsigned ones.
+            let counts: [i32; WIDTH] =
+                std::array::from_fn(|index| stats[index].counts().min(i32::MAX as u32) as i32);
             let scores: [f32; WIDTH] =
                 std::array::from_fn(|index| means[index] + scale * priors[index] / counts[index] as f32);
             std::array::from_fn(|index| if index < n { scores[index] } else { f32::NEG_INFINITY })

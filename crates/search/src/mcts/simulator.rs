@@ -116,7 +116,8 @@ impl<W: World> Simulator<W> {
     /// Makes the root of an empty tree from its moves and their win probabilities.
     pub(crate) fn expand_root(&mut self, moves: &[(Move, f32)]) {
         debug_assert!(self.tree.is_empty(), "the root is made once");
-        self.tree.reserve(self.settings.simulations, moves.len());
+        // A node for each simulation, and the root.
+        self.tree.reserve(self.settings.simulations.saturating_add(1), moves.len());
         self.expand(0, moves);
         self.add_root_noise();
     }
