@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,8 @@ Evaluator: TypeAlias = Model | Oracle | Free | Scripted | EvaluatorFunction
 
 # Asked for once: small searches would feel it.
 _OPTION_NAMES = tuple(name for name, *_ in _mavis.search_options())
+
+_Kind = TypeVar("_Kind", "MoveReport", "Report")
 
 _SIX = ("chess", "chess960", "connect4", "hex", "othello", "togyz")
 
@@ -81,8 +83,16 @@ class Report:
 
 def _report(text: str) -> Report:
     shown = json.loads(text)
-    rows = [MoveReport(**row) for row in shown.pop("moves")]
-    return Report(**shown, moves=rows)
+    shown["moves"] = [_made(MoveReport, row) for row in shown["moves"]]
+    return _made(Report, shown)
+
+
+def _made(kind: type[_Kind], fields: dict[str, object]) -> _Kind:
+    """An object with these fields, which are all it has: the constructor of a frozen class sets one after the other, which takes
+    longer than a small search."""
+    made = object.__new__(kind)
+    made.__dict__.update(fields)
+    return made
 
 
 class Search:
@@ -125,7 +135,10 @@ class Search:
         memory: int = 1024,
     ) -> None:
         given = locals()
-        options = [(name, _text(name, given[name])) for name in _OPTION_NAMES]
+        # Only what was given is read: small searches would feel the rest.
+        options = [
+            (name, _text(name, given[name])) for name in _OPTION_NAMES if given[name] is not _DEFAULTS[name]
+        ]
         self._search = _mavis.Search(evaluator, options)
         self._own = False
         self.evaluator = evaluator
@@ -180,6 +193,9 @@ class Search:
 
     def __repr__(self) -> str:
         return f"<mavis.Search {self.settings or 'with the defaults'} over {self.evaluator!r}>"
+
+
+_DEFAULTS: dict[str, object] = Search.__init__.__kwdefaults__ or {}
 
 
 def _text(name: str, value: object) -> str:

@@ -4,9 +4,9 @@ use crate::{bad_input, own::PythonGame};
 use mavis_eval::{
     EndOrMoves, EvalError, Evaluation, Evaluator, MoveValue, OneReply, Replies, Reply, Request, Value,
 };
-use mavis_game::Move;
+use mavis_game::{Move, Moves};
 use mavis_search::Cancel;
-use mavis_value::{Distribution, Mistake, N_BUCKETS};
+use mavis_value::{Distribution, Mistake, N_BUCKETS, Scoring};
 use pyo3::{
     buffer::PyBuffer,
     exceptions::PyTypeError,
@@ -21,7 +21,8 @@ pub(crate) struct Calls(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    failure: Option<PyErr>,
+    /// The first exception, and what replies say of it.
+    failure: Option<(PyErr, EvalError)>,
     cancel: Cancel,
 }
 
@@ -37,13 +38,20 @@ impl Calls {
 
     /// The exception of the calls since, if there was one.
     pub(crate) fn failure(&self) -> Option<PyErr> {
-        self.lock().failure.take()
+        self.lock().failure.take().map(|(error, _)| error)
     }
 
-    fn fail(&self, error: PyErr) {
+    /// Why there are no more calls, if that is so.
+    fn ended(&self) -> Option<EvalError> {
+        self.lock().failure.as_ref().map(|(_, reason)| reason.clone())
+    }
+
+    fn fail(&self, error: PyErr) -> EvalError {
+        let reason = EvalError::Failed(error.to_string());
         let mut state = self.lock();
-        state.failure.get_or_insert(error);
+        state.failure.get_or_insert((error, reason.clone()));
         state.cancel.cancel();
+        reason
     }
 }
 
@@ -105,6 +113,35 @@ impl<G: PythonGame> Evaluator<G> for PyEvaluator {
         receivers.into_iter().map(wait).collect()
     }
 
+    fn all_at_once(&self, states: &[&G], scoring: Scoring, take: &mut dyn FnMut(&[(Move, f32)])) -> usize {
+        if self.threaded || states.is_empty() {
+            return 0;
+        }
+        let (mut moves, mut legal, mut ends) = (Vec::new(), Moves::new(), Vec::with_capacity(states.len()));
+        for state in states {
+            legal.clear();
+            state.legal_moves_into(&mut legal);
+            moves.extend_from_slice(&legal);
+            ends.push(moves.len());
+        }
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let asked: Vec<(&G, &[Move])> = states
+            .iter()
+            .zip(starts.zip(&ends))
+            .map(|(&state, (from, &to))| (state, &moves[from..to]))
+            .collect();
+        let arcs = states.iter().map(|&state| Arc::new(state.clone()));
+        let Ok(values) = ask(&self.callable, &self.calls, arcs, &asked) else { return 0 };
+        let probabilities = values.iter().map(|value| value.win_probability(scoring));
+        let listed: Vec<(Move, f32)> = moves.iter().copied().zip(probabilities).collect();
+        let mut from = 0;
+        for to in ends {
+            take(&listed[from..to]);
+            from = to;
+        }
+        states.len()
+    }
+
     fn describe(&self) -> String {
         Python::attach(|py| {
             let callable = self.callable.bind(py);
@@ -119,45 +156,54 @@ impl<G: PythonGame> Evaluator<G> for PyEvaluator {
 enum Known<G> {
     Reply(Reply<G>),
     /// The callable is asked for the values of these moves.
-    Asked(Arc<G>, Vec<Move>),
+    Asked(Arc<G>, Arc<[Move]>),
 }
 
 fn answer<G: PythonGame>(callable: &Py<PyAny>, calls: &Calls, requests: &[Request<G>]) -> Vec<Reply<G>> {
     let known: Vec<Known<G>> = requests.iter().map(by_rules).collect();
-    let asked: Vec<(&Arc<G>, &Vec<Move>)> = known
-        .iter()
-        .filter_map(|known| match known {
+    let open = || {
+        known.iter().filter_map(|known| match known {
             Known::Asked(state, moves) => Some((state, moves)),
             Known::Reply(_) => None,
         })
-        .collect();
-    let values = Python::attach(|py| {
-        if asked.is_empty() {
-            return Ok(Vec::new());
-        }
-        // Signals reach a callable that is Python by themselves; one that is not must not hide them.
-        py.check_signals()?;
-        let positions = asked.iter().map(|(state, _)| G::object(state, py));
-        let positions = PyList::new(py, positions.collect::<PyResult<Vec<_>>>()?)?;
-        read(&callable.bind(py).call1((positions,))?, &asked)
-    });
-    let mut values = match values {
+    };
+    let asked: Vec<(&G, &[Move])> = open().map(|(state, moves)| (&**state, &**moves)).collect();
+    let arcs = open().map(|(state, _)| state.clone());
+    let mut values = match ask(callable, calls, arcs, &asked) {
         Ok(values) => values.into_iter(),
-        Err(error) => {
-            let reason = EvalError::Failed(error.to_string());
-            calls.fail(error);
-            return requests.iter().map(|_| Err(reason.clone())).collect();
-        }
+        Err(reason) => return requests.iter().map(|_| Err(reason.clone())).collect(),
     };
     let reply = |known| match known {
         Known::Reply(reply) => reply,
         Known::Asked(state, moves) => {
-            let values = values.next().unwrap_or_default();
-            let listed = moves.iter().zip(values).map(|(&mv, value)| MoveValue { mv, value });
+            let listed = moves.iter().zip(values.by_ref()).map(|(&mv, value)| MoveValue { mv, value });
             Ok(Evaluation { state, content: EndOrMoves::Moves(listed.collect()) })
         }
     };
     known.into_iter().map(reply).collect()
+}
+
+/// Calls for the values of the moves of positions, one list for all of them. After an exception there are no more calls.
+fn ask<G: PythonGame>(
+    callable: &Py<PyAny>,
+    calls: &Calls,
+    positions: impl Iterator<Item = Arc<G>>,
+    asked: &[(&G, &[Move])],
+) -> Result<Vec<Value>, EvalError> {
+    if asked.is_empty() {
+        return Ok(Vec::new());
+    }
+    if let Some(reason) = calls.ended() {
+        return Err(reason);
+    }
+    Python::attach(|py| {
+        // Signals reach a callable that is Python by themselves; one that is not must not hide them.
+        py.check_signals()?;
+        let objects: Vec<Py<PyAny>> =
+            positions.map(|position| G::object(position, py)).collect::<PyResult<_>>()?;
+        read(&callable.bind(py).call1((PyList::new(py, objects)?,))?, asked)
+    })
+    .map_err(|error| calls.fail(error))
 }
 
 fn by_rules<G: PythonGame>(request: &Request<G>) -> Known<G> {
@@ -168,7 +214,7 @@ fn by_rules<G: PythonGame>(request: &Request<G>) -> Known<G> {
     match request.end(&state) {
         Some(outcome) => Known::Reply(Ok(Evaluation { state, content: EndOrMoves::Ended(outcome) })),
         None => {
-            let moves = request.legal(&state).to_vec();
+            let moves = request.legal(&state);
             Known::Asked(state, moves)
         }
     }
@@ -177,21 +223,20 @@ fn by_rules<G: PythonGame>(request: &Request<G>) -> Known<G> {
 const EXPECTED: &str = "an evaluator returns for each position the win probabilities of its legal moves, in their order: \
     a list of lists or arrays, or one array of all of them";
 
-/// The values of all moves of all positions that were asked about.
-fn read<G: PythonGame>(
-    result: &Bound<'_, PyAny>,
-    asked: &[(&Arc<G>, &Vec<Move>)],
-) -> PyResult<Vec<Vec<Value>>> {
+/// The values of all moves of all positions that were asked about, one after the other.
+fn read<G: PythonGame>(result: &Bound<'_, PyAny>, asked: &[(&G, &[Move])]) -> PyResult<Vec<Value>> {
     if let Some(array) = Array::of(result)? {
-        let total: usize = asked.iter().map(|(_, moves)| moves.len()).sum();
-        let mut values = array.values(total)?.into_iter();
-        return Ok(asked.iter().map(|(_, moves)| values.by_ref().take(moves.len()).collect()).collect());
+        return array.values(asked.iter().map(|(_, moves)| moves.len()).sum());
     }
     let n_results = result.len().map_err(|_| PyTypeError::new_err(EXPECTED))?;
     if n_results != asked.len() {
         return Err(bad_input(format!("{} positions, {n_results} results; {EXPECTED}", asked.len())));
     }
-    result.try_iter()?.zip(asked).map(|(item, (state, moves))| read_one(&item?, &***state, moves)).collect()
+    let mut values = Vec::new();
+    for (item, (state, moves)) in result.try_iter()?.zip(asked) {
+        values.extend(read_one(&item?, *state, moves)?);
+    }
+    Ok(values)
 }
 
 fn read_one<G: PythonGame>(item: &Bound<'_, PyAny>, state: &G, moves: &[Move]) -> PyResult<Vec<Value>> {

@@ -23,7 +23,7 @@ use std::{
 /// A game whose positions Python knows.
 pub(crate) trait PythonGame: FromRules {
     /// The object that Python sees of a position.
-    fn object(this: &Arc<Self>, py: Python<'_>) -> PyResult<Py<PyAny>>;
+    fn object(this: Arc<Self>, py: Python<'_>) -> PyResult<Py<PyAny>>;
 
     /// The object of a position of a game, with the moves that led to it where Python knows them.
     fn reached(start: &Self, moves: &[Move], position: &Self, py: Python<'_>) -> PyResult<Py<PyAny>>;
@@ -33,8 +33,8 @@ pub(crate) trait PythonGame: FromRules {
 }
 
 impl PythonGame for AnyPosition {
-    fn object(this: &Arc<Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        Ok(Py::new(py, Position::at(this.clone()))?.into_any())
+    fn object(this: Arc<Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Ok(Py::new(py, Position::at(this))?.into_any())
     }
 
     fn reached(start: &Self, moves: &[Move], _: &Self, py: Python<'_>) -> PyResult<Py<PyAny>> {
@@ -273,13 +273,13 @@ impl OwnGame {
 }
 
 impl PythonGame for OwnGame {
-    fn object(this: &Arc<Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
+    fn object(this: Arc<Self>, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let lost = || PyRuntimeError::new_err("the game ended with an exception");
         this.node.state.as_ref().map(|state| state.clone_ref(py)).ok_or_else(lost)
     }
 
     fn reached(_: &Self, _: &[Move], position: &Self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        Self::object(&Arc::new(position.clone()), py)
+        Self::object(Arc::new(position.clone()), py)
     }
 
     fn any_move_text(&self, mv: Move) -> String {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import multiprocessing
 import os
@@ -12,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -38,6 +39,47 @@ def test_every_option_of_the_manual_is_a_keyword_with_its_default() -> None:
         default = parameters[option.name].default
         assert str(default).lower().removesuffix(".0") == option.default, option
     assert mavis.Search(mavis.Free()).settings == ""
+
+
+def test_a_report_has_the_fields_of_its_class_and_cannot_be_changed() -> None:
+    report = mavis.Search(mavis.Free(), sims=20).run(mavis.Position("connect4"))
+    for made in (report, report.moves[0]):
+        assert set(vars(made)) == {field.name for field in dataclasses.fields(made)}
+        assert dataclasses.replace(made) == made
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            made.value = 0.0  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("scoring", ["mean", "max"])
+def test_a_callable_on_other_threads_grows_the_same_tree(scoring: Literal["mean", "max"]) -> None:
+    def weights(positions: list[mavis.Position]) -> np.ndarray[Any, Any]:
+        return np.concatenate(
+            [np.random.default_rng(position.key).random((position.n_legal_moves, 64)) for position in positions]
+        )
+
+    for evaluator in (seeded, weights):
+        here = mavis.Search(evaluator, sims=200, scoring=scoring).run(mavis.Position("connect4"))
+        there = mavis.Search(evaluator, sims=200, scoring=scoring, timeout=600_000).run(mavis.Position("connect4"))
+        assert here == there
+
+
+def test_a_callable_is_not_called_again_after_an_exception() -> None:
+    n_calls = 0
+
+    def breaks(positions: list[mavis.Position]) -> list[list[float]]:
+        nonlocal n_calls
+        n_calls += 1
+        if n_calls == 3:
+            raise KeyError("third call")
+        return uniform(positions)
+
+    search = mavis.Search(breaks, sims=500)
+    with pytest.raises(KeyError, match="third call"):
+        search.run(mavis.Position("connect4"))
+    assert n_calls == 3
+    # The next search of the same object asks again.
+    assert search.run(mavis.Position("connect4")).simulations > 0
+    assert n_calls > 3
 
 
 @pytest.mark.parametrize("game", ["connect4", "chess", "othello"])

@@ -46,6 +46,20 @@ pub trait Evaluator<G: Game = Position>: Send + Sync {
         false
     }
 
+    /// The same for states that are ready together: `take` gets the moves of each, in order, as far as all before it have been
+    /// answered. Returns how many that were.
+    fn all_at_once(&self, states: &[&G], scoring: Scoring, take: &mut dyn FnMut(&[(Move, f32)])) -> usize {
+        let mut moves = Vec::new();
+        for (n, state) in states.iter().enumerate() {
+            moves.clear();
+            if !self.at_once(state, scoring, &mut moves) {
+                return n;
+            }
+            take(&moves);
+        }
+        states.len()
+    }
+
     /// Batches that it works on at the same time. A search that has as many under way prepares one while it evaluates others.
     fn concurrent_batches(&self) -> usize {
         1
@@ -88,6 +102,15 @@ macro_rules! behind {
 
             fn at_once(&self, state: &G, scoring: Scoring, moves: &mut Vec<(Move, f32)>) -> bool {
                 (**self).at_once(state, scoring, moves)
+            }
+
+            fn all_at_once(
+                &self,
+                states: &[&G],
+                scoring: Scoring,
+                take: &mut dyn FnMut(&[(Move, f32)]),
+            ) -> usize {
+                (**self).all_at_once(states, scoring, take)
             }
 
             fn concurrent_batches(&self) -> usize {

@@ -225,17 +225,16 @@ impl<'a, W: Asked> Drive<'a, W> {
 
     /// Takes leaves into the tree as long as the evaluator has their values at once; how many that were.
     fn answer_at_once(&mut self, leaves: &[(Ticket, W::Cursor)]) -> usize {
-        let scoring = self.settings.scoring;
-        for (n, (ticket, cursor)) in leaves.iter().enumerate() {
-            self.moves.clear();
-            let state = self.simulator.world.state(cursor);
-            if !state.is_some_and(|state| self.evaluator.at_once(state, scoring, &mut self.moves)) {
-                return n;
+        let Self { simulator, counts, .. } = self;
+        let known = leaves.iter().map_while(|(_, cursor)| simulator.world.state(cursor));
+        let states: Vec<&W::Root> = known.collect();
+        let mut tickets = leaves.iter().map(|&(ticket, _)| ticket);
+        self.evaluator.all_at_once(&states, self.settings.scoring, &mut |moves| {
+            if let Some(ticket) = tickets.next() {
+                counts.completed += 1;
+                simulator.answer(ticket, moves);
             }
-            self.counts.completed += 1;
-            self.simulator.answer(*ticket, &self.moves);
-        }
-        leaves.len()
+        })
     }
 
     /// Goes down until the group is full, and says why no further simulation can begin, if that is so.
