@@ -4,15 +4,15 @@ use pyo3::{prelude::*, types::PyByteArray};
 
 /// Numbers of NumPy.
 pub(crate) trait Number: Copy {
-    /// Appends the number as the machine keeps it.
-    fn push_to(self, bytes: &mut Vec<u8>);
+    /// Writes the number as the machine keeps it.
+    fn write_to(self, bytes: &mut [u8]);
 }
 
 macro_rules! number {
     ($($type:ty),*) => {
         $(impl Number for $type {
-            fn push_to(self, bytes: &mut Vec<u8>) {
-                bytes.extend_from_slice(&self.to_ne_bytes());
+            fn write_to(self, bytes: &mut [u8]) {
+                bytes.copy_from_slice(&self.to_ne_bytes());
             }
         })*
     };
@@ -20,12 +20,12 @@ macro_rules! number {
 number!(u16, i64, f32);
 
 /// Numbers as bytes that Python may write to, so that `numpy.frombuffer` gives an ordinary array.
-pub(crate) fn bytes_of<'py, N: Number>(
-    py: Python<'py>,
-    numbers: impl IntoIterator<Item = N>,
-) -> Bound<'py, PyByteArray> {
-    let numbers = numbers.into_iter();
-    let mut bytes = Vec::with_capacity(numbers.size_hint().0 * size_of::<N>());
-    numbers.for_each(|number| number.push_to(&mut bytes));
-    PyByteArray::new(py, &bytes)
+pub(crate) fn bytes_of<'py, N: Number>(py: Python<'py>, numbers: &[N]) -> PyResult<Bound<'py, PyByteArray>> {
+    PyByteArray::new_with(py, size_of_val(numbers), |bytes| {
+        bytes
+            .chunks_exact_mut(size_of::<N>())
+            .zip(numbers)
+            .for_each(|(place, number)| number.write_to(place));
+        Ok(())
+    })
 }

@@ -58,7 +58,7 @@ impl ExampleStream {
     /// Tokens as bytes of uint16, and how many of them are input.
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyByteArray>, usize)>> {
         let next = py.detach(|| self.state.lock().unwrap_or_else(PoisonError::into_inner).next());
-        Ok(next?.map(|example| (bytes_of(py, example.tokens), example.input_len)))
+        next?.map(|example| Ok((bytes_of(py, &example.tokens)?, example.input_len))).transpose()
     }
 }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 #[pyfunction]
 #[pyo3(signature = (text, /))]
 pub(crate) fn encode<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyByteArray>> {
-    Ok(bytes_of(py, mavis_lang::vocabulary().encode(text).map_err(bad_input)?))
+    bytes_of(py, &mavis_lang::vocabulary().encode(text).map_err(bad_input)?)
 }
 
 /// The text of tokens.
@@ -72,7 +72,7 @@ pub(crate) fn prompt<'py>(
     commands: Option<&str>,
     track: Option<&str>,
 ) -> PyResult<Bound<'py, PyByteArray>> {
-    Ok(bytes_of(py, request(position.get(), commands, track)?.prompt()))
+    bytes_of(py, &request(position.get(), commands, track)?.prompt())
 }
 
 /// An example from a seed: its tokens as bytes of uint16, and how many of them are input.
@@ -84,7 +84,7 @@ pub(crate) fn example<'py>(
 ) -> PyResult<(Bound<'py, PyByteArray>, usize)> {
     let rules: Rules = game.parse().map_err(bad_input)?;
     let example = report::sample_example(rules, seed, &Variety::default()).map_err(bad_input)?;
-    Ok((bytes_of(py, example.tokens), example.input_len))
+    Ok((bytes_of(py, &example.tokens)?, example.input_len))
 }
 
 #[derive(Serialize)]

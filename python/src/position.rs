@@ -259,11 +259,11 @@ impl Position {
     }
 
     /// Planes for small networks as bytes of float32, with their shape `(height, width, channels)`.
-    fn _planes<'py>(&self, py: Python<'py>) -> (Bound<'py, PyByteArray>, [usize; 3]) {
+    fn _planes<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyByteArray>, [usize; 3])> {
         let shape = self.position.shape();
         let mut planes = vec![0.0; shape.iter().product()];
         self.position.write(&mut planes);
-        (bytes_of(py, planes), shape)
+        Ok((bytes_of(py, &planes)?, shape))
     }
 
     /// The numbers of the legal moves as actions of such networks.
