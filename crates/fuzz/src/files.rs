@@ -2,7 +2,7 @@
 
 use crate::assert_reason;
 use mavis_data::wire::{AnnotationRow, GameRow, PositionRow, TraceRow};
-use mavis_data::{TableReader, parse_puzzles};
+use mavis_data::{TableReader, parse_puzzles, table::table_kind};
 use mavis_game::{Position, Rules};
 
 use mavis_league::wire::{LeagueConfig, PlayerConfig, StoredGame, pgn, results_of};
@@ -26,27 +26,38 @@ pub(crate) fn safetensors(input: &[u8]) {
     }
 }
 
-/// The bytes as a table of each kind; a table is read from a file.
+/// The bytes as a table of the kind that they name; a table is read from a file.
 pub(crate) fn table(input: &[u8]) {
     thread_local! {
         static FILE: RefCell<Option<tempfile::NamedTempFile>> = const { RefCell::new(None) };
     }
     FILE.with_borrow_mut(|file| {
-        let fresh = || tempfile::Builder::new().suffix(".parquet").tempfile();
         let file = match file {
             Some(file) => file,
-            None => file.insert(fresh().unwrap_or_else(|error| panic!("no place for a file: {error}"))),
+            None => file.insert(table_file().unwrap_or_else(|error| panic!("no place for a file: {error}"))),
         };
         let written = file.as_file().set_len(0).and_then(|()| {
             std::io::Seek::rewind(&mut *file)?;
             file.write_all(input)
         });
         assert!(written.is_ok(), "{written:?}");
-        read_rows::<PositionRow>(file.path());
-        read_rows::<AnnotationRow>(file.path());
-        read_rows::<GameRow>(file.path());
-        read_rows::<TraceRow>(file.path());
+        match table_kind(&[file.path()]).as_deref() {
+            Ok("annotations") => read_rows::<AnnotationRow>(file.path()),
+            Ok("games") => read_rows::<GameRow>(file.path()),
+            Ok("traces") => read_rows::<TraceRow>(file.path()),
+            // Any other kind is refused as one that is not of positions.
+            Ok(_) => read_rows::<PositionRow>(file.path()),
+            Err(error) => assert_reason(&error.to_string()),
+        }
     });
+}
+
+/// A file in memory where the system has a folder for that: a disk gets every input that is written to a file on it, which takes
+/// many times as long as reading it.
+fn table_file() -> std::io::Result<tempfile::NamedTempFile> {
+    let mut file = tempfile::Builder::new();
+    let file = file.suffix(".parquet");
+    file.tempfile_in("/dev/shm").or_else(|_| file.tempfile())
 }
 
 fn read_rows<R: mavis_data::wire::Row>(path: &Path) {
