@@ -71,7 +71,7 @@ impl Schedule {
             }
             ScheduleKind::Random | ScheduleKind::Adaptive => Vec::new(),
         };
-        let n_pairs = config.schedule.pairs * cycle.len().max(1) as u64;
+        let n_pairs = config.schedule.pairs.saturating_mul(cycle.len().max(1) as u64);
         let (kind, round) = (config.schedule.kind, config.schedule.round);
         Self { kind, seed: config.seed, n_players, n_pairs, cycle, round }
     }
@@ -85,7 +85,7 @@ impl Schedule {
     /// Games in the whole league.
     #[must_use]
     pub fn n_games(&self) -> u64 {
-        2 * self.n_pairs
+        self.n_pairs.saturating_mul(2)
     }
 
     /// The pairs that are known once all pairs before number `from` have been played with these results: all the rest,

@@ -8,6 +8,9 @@ use rand::{Rng, seq::IndexedRandom};
 pub const DEFAULT_SIZES: [(u16, u16); 11] =
     [(2, 1), (3, 1), (4, 1), (5, 1), (2, 2), (3, 2), (4, 2), (5, 2), (2, 3), (3, 3), (4, 3)];
 
+/// Draws for one root: sizes are few, and none is drawn twice.
+const MOST_DRAWS: usize = 1_000;
+
 /// What is drawn for each root.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TracePlan {
@@ -86,9 +89,9 @@ impl TracePlan {
 impl TraceSizes {
     /// Shapes for one root, each of another size where so many fit.
     pub(super) fn draw(&self, plan: &TracePlan, rng: &mut impl Rng) -> Vec<Shape> {
-        let mut drawn: Vec<Shape> = Vec::with_capacity(plan.per_root);
+        let mut drawn: Vec<Shape> = Vec::new();
         let mut taken: Vec<(u16, u16)> = Vec::new();
-        for _ in 0..plan.per_root {
+        for _ in 0..plan.per_root.min(MOST_DRAWS) {
             let compact = rng.random_bool(plan.compact.clamp(0.0, 1.0));
             let of_form: Vec<_> = self.fitting.iter().filter(|(form, ..)| *form == compact).collect();
             let Some((_, _, shapes)) = of_form.choose(rng) else { continue };
@@ -124,6 +127,14 @@ mod tests {
     use super::*;
     use rand::SeedableRng;
     use rand_xoshiro::Xoshiro256PlusPlus;
+
+    #[test]
+    fn a_root_has_no_more_traces_than_there_are_sizes_however_many_are_wanted() {
+        let plan = TracePlan { per_root: usize::MAX, context: usize::MAX, ..TracePlan::default() };
+        let sizes = plan.sizes_for(Rules::Connect4).expect("sizes");
+        let drawn = sizes.draw(&plan, &mut Xoshiro256PlusPlus::seed_from_u64(1));
+        assert_eq!(drawn.len(), DEFAULT_SIZES.len());
+    }
 
     #[test]
     fn sizes_that_do_not_fit_are_left_out_and_a_context_without_any_is_refused() {

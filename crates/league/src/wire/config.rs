@@ -3,7 +3,7 @@
 use super::limits::clock;
 use super::{
     AdjudicationConfig, Difference, EarlyRule, LimitsConfig, OpeningsConfig, PlayerConfig, RatingsConfig,
-    ScheduleConfig, SprtSection, differences,
+    ScheduleConfig, ScheduleKind, SprtSection, differences,
 };
 use crate::sprt::SprtError;
 use mavis_game::{Game, Position, Rules};
@@ -53,6 +53,9 @@ pub struct LeagueConfig {
     pub players: Vec<PlayerConfig>,
 }
 
+/// Opening pairs of a league: they are planned before its first game and take about 100 bytes each.
+const MOST_PAIRS: u64 = 10_000_000;
+
 /// A configuration that describes no league.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -71,6 +74,9 @@ pub enum ConfigError {
     /// Too few players.
     #[error("a league needs at least two players, not {0}")]
     TooFew(usize),
+    /// More opening pairs than can be planned.
+    #[error("schedule.pairs: a league has at most {MOST_PAIRS} opening pairs over all pairings, not {0}")]
+    TooMany(u64),
     /// A name that is no player's.
     #[error("{key}: no player named '{name}' (players: {players})")]
     Unknown {
@@ -241,6 +247,10 @@ impl LeagueConfig {
         let positive = |key: &str, ok: bool, value: String| {
             if ok { Ok(()) } else { Err(ConfigError::Value(key.to_owned(), value)) }
         };
+        let n_pairs = self.n_pairs_at_most();
+        if n_pairs > MOST_PAIRS {
+            return Err(ConfigError::TooMany(n_pairs));
+        }
         positive("schedule.round", self.schedule.round > 0, self.schedule.round.to_string())?;
         positive("concurrency", self.concurrency != Some(0), "0".to_owned())?;
         if let Some(seconds) = self.tolerance {
@@ -255,6 +265,17 @@ impl LeagueConfig {
             limits.limit()?;
         }
         Ok(())
+    }
+
+    /// Opening pairs over all pairings, or a few more in a gauntlet.
+    fn n_pairs_at_most(&self) -> u64 {
+        let n_players = self.players.len() as u64;
+        let n_pairings = match self.schedule.kind {
+            ScheduleKind::RoundRobin => n_players.saturating_mul(n_players.saturating_sub(1)) / 2,
+            ScheduleKind::Gauntlet => n_players.saturating_mul(self.schedule.challengers.len().max(1) as u64),
+            ScheduleKind::Random | ScheduleKind::Adaptive => 1,
+        };
+        self.schedule.pairs.saturating_mul(n_pairings)
     }
 
     /// What differs between this league, on disk, and one to be run now, leaving out what may change: how many games run at

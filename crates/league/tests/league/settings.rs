@@ -27,6 +27,10 @@ fn bad_configurations_are_refused_with_the_key() {
         "name='x'\ngame='chess'\nplayers=[{player='random'},{player='random'}]",
         "two players are named 'random'",
     );
+    check(
+        &format!("name='x'\ngame='chess'\nschedule.pairs=9223372036854775807\n{players}"),
+        "schedule.pairs: a league has at most 10000000 opening pairs over all pairings, not 9223372036854775807",
+    );
     let whole = config(&format!("name='x'\ngame='chess'\n{players}"));
     assert_eq!(config(&whole.to_toml().expect("writes")), whole, "the resolved configuration reads back");
     let lines = ["random", "lookahead:1"].map(mavis_league::wire::PlayerConfig::new).to_vec();
