@@ -14,8 +14,23 @@ use crate::error::NetError;
 /// Scratch memory a product may use.
 const WORKSPACE: usize = 64 << 20;
 
-/// Algorithms the heuristic is asked for, all of which are timed.
-const CANDIDATES: usize = 40;
+/// How thoroughly the algorithm of a product is chosen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tuning {
+    /// Algorithms the heuristic is asked for, all of which are timed.
+    candidates: usize,
+    /// Rounds of calls, of which the best counts.
+    rounds: usize,
+    /// Microseconds of a round, about.
+    micros: f64,
+}
+
+impl Tuning {
+    /// For training, which runs a few shapes for hours.
+    pub(super) const THOROUGH: Self = Self { candidates: 40, rounds: 3, micros: 400.0 };
+    /// For inference, where every size of a batch brings shapes of its own, for which a search has to wait.
+    pub(super) const QUICK: Self = Self { candidates: 8, rounds: 1, micros: 60.0 };
+}
 
 /// Shape of a product in cuBLAS' terms: column-major, `d[m, n] = op(a)[m, k] op(b)[k, n]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,6 +102,8 @@ pub(super) struct Blas {
     workspace: Buffer,
     plans: Vec<Plan>,
     by_shape: HashMap<Shape, usize>,
+    /// How plans are chosen from now on.
+    pub(super) tuning: Tuning,
 }
 
 impl Drop for Blas {
@@ -104,7 +121,8 @@ impl Blas {
     pub(super) fn new(context: &Arc<CudaContext>) -> Result<Self, NetError> {
         let handle = ltr::create_handle().map_err(failed("cublasLtCreate"))?;
         let workspace = Buffer::zeroed(context, WORKSPACE)?;
-        Ok(Self { handle, workspace, plans: Vec::new(), by_shape: HashMap::new() })
+        let tuning = Tuning::THOROUGH;
+        Ok(Self { handle, workspace, plans: Vec::new(), by_shape: HashMap::new(), tuning })
     }
 
     /// Version of the library.
@@ -183,7 +201,8 @@ impl Blas {
         let b = layout(bf16, stored(shape.k, shape.n, shape.tb), shape.batch)?;
         let d = layout(out, (shape.m, shape.n), shape.batch)?;
         let preference = ltr::create_matmul_pref().map_err(failed("preference"))?;
-        let mut found: Vec<lt::cublasLtMatmulHeuristicResult_t> = Vec::with_capacity(CANDIDATES);
+        let n_candidates = self.tuning.candidates;
+        let mut found: Vec<lt::cublasLtMatmulHeuristicResult_t> = Vec::with_capacity(n_candidates);
         // SAFETY: all descriptors are live; `found` has room for as many results as are asked for, and its length is set to what was written.
         unsafe {
             let limit = WORKSPACE;
@@ -203,7 +222,7 @@ impl Blas {
                 d,
                 d,
                 preference,
-                CANDIDATES as i32,
+                n_candidates as i32,
                 found.as_mut_ptr(),
                 &mut count,
             )
@@ -291,7 +310,7 @@ impl Gpu {
         Ok(index)
     }
 
-    /// Microseconds of one call: the best of three rounds of several calls between two events.
+    /// Microseconds of one call: the best round of several calls between two events.
     pub(super) fn time(&self, call: &dyn Fn() -> Result<(), NetError>) -> Result<f64, NetError> {
         let (begin, end) = (self.event(true)?, self.event(true)?);
         let round = |n: usize| -> Result<f64, NetError> {
@@ -302,9 +321,10 @@ impl Gpu {
             end.record(&self.stream).map_err(failed("event"))?;
             Ok(f64::from(begin.elapsed_ms(&end).map_err(failed("a timed launch"))?) * 1e3 / n as f64)
         };
+        let Tuning { rounds, micros, .. } = self.blas.tuning;
         round(1)?;
-        let n = ((400.0 / round(2)?.max(1.0)) as usize).clamp(2, 50);
-        (0..3).map(|_| round(n)).try_fold(f64::INFINITY, |best, time| Ok(best.min(time?)))
+        let n = ((micros / round(2)?.max(1.0)) as usize).clamp(2, 50);
+        (0..rounds).map(|_| round(n)).try_fold(f64::INFINITY, |best, time| Ok(best.min(time?)))
     }
 
     /// A product of this shape.

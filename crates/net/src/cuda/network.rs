@@ -1,6 +1,6 @@
 //! The transformer on the device: its buffers, and its passes as lists of operations.
 
-use super::blas::Shape;
+use super::blas::{Shape, Tuning};
 use super::gpu::Gpu;
 use super::memory::Buffer;
 use super::op::Argument::{self, Address, Float, Int};
@@ -105,7 +105,10 @@ impl Network {
         serves(config)?;
         let layout = Layout::transformer(config)?;
         let offsets = TransformerOffsets::new(config, &layout)?;
-        let device = Gpu::open(ordinal, &Kernels::transformer(config))?;
+        let mut device = Gpu::open(ordinal, &Kernels::transformer(config))?;
+        if !training {
+            device.blas.tuning = Tuning::QUICK;
+        }
         let classes =
             if training { Class::all(config, device.shared_memory(), device.n_sms) } else { Vec::new() };
         for class in &classes {

@@ -14,6 +14,8 @@ use std::{sync::Arc, time::Duration};
 
 /// How long the model alone is measured.
 const ALONE: Duration = Duration::from_secs(3);
+/// Plies of the games that are played before the clock starts.
+const WARM_UP: u32 = 1;
 /// Most positions of the games that the model alone evaluates.
 const POSITIONS: usize = 256;
 
@@ -66,9 +68,12 @@ impl ModelLeague {
         // Loaded and asked once before the clock starts, and kept, so that the games find it.
         let mut keeper = registry.build(&spec.parse().or_bad_input()?, 0).or_bad_input()?;
         keeper.ready_for(self.rules).or_bad_input()?;
+        let registry = Arc::new(registry);
+        // A GPU prepares a pass of a size when it first comes, which takes many times as long as the pass.
+        self.play(&spec, &registry, self.concurrency as u64, Some(WARM_UP))?;
         let before = counter.passes();
         let usage = Usage::start();
-        let games = self.play(&spec, Arc::new(registry))?;
+        let games = self.play(&spec, &registry, self.games, self.plies)?;
         let usage = usage.end(&[]);
         let passes = counter.passes();
         drop(keeper);
@@ -104,17 +109,23 @@ impl ModelLeague {
         })
     }
 
-    /// Plays the games in a folder that goes away.
-    fn play(&self, spec: &str, registry: Arc<Registry>) -> anyhow::Result<Vec<StoredGame>> {
+    /// Plays games in a folder that goes away.
+    fn play(
+        &self,
+        spec: &str,
+        registry: &Arc<Registry>,
+        games: u64,
+        plies: Option<u32>,
+    ) -> anyhow::Result<Vec<StoredGame>> {
         let folder = std::env::temp_dir().join(format!("mavis-bench-model-league-{}", std::process::id()));
         let player = |name: &str| PlayerConfig { name: Some(name.to_owned()), ..PlayerConfig::new(spec) };
         let mut config =
             LeagueConfig::new("bench", &self.rules.to_string(), vec![player("one"), player("other")]);
         config.openings.random_plies = 4;
-        config.schedule.pairs = self.games.div_ceil(2);
+        config.schedule.pairs = games.div_ceil(2);
         config.concurrency = Some(self.concurrency);
-        config.adjudication.max_plies = self.plies;
-        let played = run(&config, &folder, &folder, &registry, &RunOptions::default(), &mut |_| {});
+        config.adjudication.max_plies = plies;
+        let played = run(&config, &folder, &folder, registry, &RunOptions::default(), &mut |_| {});
         let games = LeagueStore::read(&folder);
         // A folder left behind among temporary files does no harm.
         let _ = std::fs::remove_dir_all(&folder);
