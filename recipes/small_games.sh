@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the positions of the small games that recipes/second.toml and third.toml learn from, in gen/, by the clock:
+# Makes the positions of the small games that recipes/second.toml, third.toml and sixth/ learn from, in gen/, by the clock:
 #   recipes/small_games.sh [SECONDS=540] [CORES=9]     (GEN: another folder, SEED: other games)
 # Each job is self-play of one of our own oracles, in small shards that are whole as soon as they are there, and a second
 # call goes on. Few positions are learned by heart (docs/learning.md): make hundreds of thousands before training. What a run gets depends on the machine; counts are printed at the end.
@@ -16,7 +16,12 @@ hex        5 --game hex --oracle hex:playouts=6000,solver_nodes=0 --shard-size 4
 othello    2 --game othello --oracle othello:nodes=20000,exact_from=14,depth=8 --shard-size 20
 togyz      1 --game togyz --oracle togyz:nodes=15000 --shard-size 10
 connect4_8 1 --game connect4 --epsilon 0.7 --random-plies 8 --shard-size 5
+connect4_11 0 --game connect4 --epsilon 0.8 --random-plies 11 --shard-size 20
 connect4_14 0 --game connect4 --epsilon 1.0 --random-plies 14 --shard-size 100
+hex6       0 --game hex:size=6 --oracle hex:playouts=3000,solver_nodes=0 --epsilon 0.2 --shard-size 20
+hex7       0 --game hex:size=7 --oracle hex:playouts=3000,solver_nodes=0 --epsilon 0.2 --shard-size 20
+hex8       0 --game hex:size=8 --oracle hex:playouts=3000,solver_nodes=0 --epsilon 0.2 --shard-size 20
+hex9       0 --game hex:size=9 --oracle hex:playouts=3000,solver_nodes=0 --epsilon 0.2 --shard-size 20
 JOBS
 }
 pids=()

@@ -187,13 +187,14 @@ fn a_gguf_file_has_a_sound_head() {
 /// llama.cpp, with texts through its own copy of the tokenizer.
 mod peers {
     use super::*;
-    use std::{env, process::Command};
+    use mavis_model::decode::{MavDecoder, TextSettings, WrittenToken};
+    use std::{env, path::PathBuf, process::Command};
 
     const XLLAMACPP: &str = "xllamacpp==2026.10.11549";
 
     #[test]
     #[ignore = "installs other programs from PyPI"]
-    fn peers_llama_cpp_gives_the_same_logits() {
+    fn peers_llama_cpp_gives_the_same_logits_and_the_texts_of_the_twin() {
         let own = tempfile::tempdir().unwrap();
         let folder = env::var_os("MAVIS_PEERS_DIR").map_or_else(|| own.path().to_owned(), Into::into);
         let prompts: Vec<_> = prompts()
@@ -201,22 +202,59 @@ mod peers {
             .map(|ids| serde_json::json!({ "text": vocabulary().decode(&ids).unwrap(), "ids": ids }))
             .collect();
         fs::write(folder.join("prompts.json"), serde_json::to_string(&prompts).unwrap()).unwrap();
-        for (qk_norm, name) in [(false, "llama"), (true, "qwen3")] {
-            export_gguf(&model(qk_norm), &folder.join(format!("{name}.gguf")), Numbers::F32).unwrap();
-            export_hf(&model(qk_norm), &folder.join(name), Numbers::F32).unwrap();
+        let models =
+            [("llama", model(false)), ("qwen3", model(true)), ("twin", MavModel::load(&twin()).unwrap())];
+        for (name, model) in &models {
+            export_gguf(model, &folder.join(format!("{name}.gguf")), Numbers::F32).unwrap();
+            export_hf(model, &folder.join(name), Numbers::F32).unwrap();
         }
         let venv = own.path().join("venv");
         run(Command::new("python3").args(["-m", "venv"]).arg(&venv));
         let python = venv.join("bin/python");
         run(Command::new(&python).args(["-m", "pip", "install", "--quiet", XLLAMACPP]));
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/llama_cpp_answers.py");
-        run(Command::new(&python).arg(script).arg(&folder));
-        for (qk_norm, name) in [(false, "llama"), (true, "qwen3")] {
+        run(Command::new(&python).arg(script).arg(&folder).args(models.iter().map(|(name, _)| name)));
+        for (name, model) in &models {
             let text = fs::read_to_string(folder.join(format!("llama_cpp_{name}.json"))).unwrap();
             let answers: serde_json::Value = serde_json::from_str(&text).unwrap();
             assert_eq!(answers["different_ids"], 0, "its tokenizer splits texts as ours does");
-            compare(&model(qk_norm), &answers);
+            compare(model, &answers);
+            if *name == "twin" {
+                compare_texts(model, &answers["written"]);
+            }
         }
+    }
+
+    /// Greedy texts of a model are the same there and here, as long as the best token leads by a margin.
+    fn compare_texts(model: &MavModel, written: &serde_json::Value) {
+        const MARGIN: f32 = 0.01;
+        let prompts = prompts();
+        let settings = TextSettings { max_tokens: 40, temperature: 0.0, n_top: 2, seed: 0 };
+        let mut own = vec![Vec::new(); prompts.len()];
+        let mut decoder = MavDecoder::cpu(model, Precision::Exact).unwrap();
+        decoder
+            .write_text(&prompts, &settings, &mut |idx, token| {
+                own[idx].push(token.clone());
+                !token.ends_answer
+            })
+            .unwrap();
+        let (mut n_same, mut n_whole) = (0, 0);
+        for (own, other) in own.iter().zip(written.as_array().unwrap()) {
+            let leads = |token: &WrittenToken| token.top[0].1 - token.top[1].1 > MARGIN;
+            let n_clear = own.iter().take_while(|token| leads(token)).count();
+            let clear: Vec<u64> = own[..n_clear].iter().map(|token| u64::from(token.token)).collect();
+            let other: Vec<u64> = other.as_array().unwrap().iter().map(|id| id.as_u64().unwrap()).collect();
+            assert_eq!(clear, other[..n_clear], "the text of the twin");
+            n_same += n_clear;
+            n_whole += usize::from(n_clear == own.len());
+        }
+        println!("{n_same} tokens of {} texts are the same, {n_whole} texts to their end", prompts.len());
+        assert!(n_same > 500, "{n_same} tokens of {} texts led clearly", prompts.len());
+    }
+
+    /// The causal twin of the bundled model.
+    fn twin() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/mavis-9m-causal.safetensors")
     }
 
     /// Runs a command to its end.
