@@ -148,12 +148,15 @@ class Model:
 
     @staticmethod
     def bundled(*, device: str = "cpu", precision: str = "bf16", threads: int | None = None) -> Model:
-        """The model that ships with the package; it knows all six games."""
+        """The model that ships with the package; it knows all six games.
+
+        `device` is `cpu`, `cuda` or `auto`; `cuda` needs a package built with that feature (`docs/python.md`).
+        """
     @staticmethod
     def load(
         path: str | PathLike[str], *, device: str = "cpu", precision: str = "bf16", threads: int | None = None
     ) -> Model:
-        """A model from a file."""
+        """A model from a file; `device` as for `bundled`."""
     @property
     def n_parameters(self) -> int:
         """The number of parameters."""

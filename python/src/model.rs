@@ -184,6 +184,8 @@ impl Model {
 #[pymethods]
 impl Model {
     /// The model that ships with the package; it knows all six games.
+    ///
+    /// `device` is `cpu`, `cuda` or `auto`; `cuda` needs a package built with that feature (`docs/python.md`).
     #[staticmethod]
     #[pyo3(signature = (*, device = "cpu", precision = "bf16", threads = None))]
     fn bundled(py: Python<'_>, device: &str, precision: &str, threads: Option<usize>) -> PyResult<Self> {
@@ -191,7 +193,7 @@ impl Model {
         Self::open(weights, "bundled model".to_owned(), device, precision, threads)
     }
 
-    /// A model from a file.
+    /// A model from a file; `device` as for `bundled`.
     #[staticmethod]
     #[pyo3(signature = (path, *, device = "cpu", precision = "bf16", threads = None))]
     fn load(
