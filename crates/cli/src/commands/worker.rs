@@ -1,6 +1,5 @@
 //! `mavis worker`.
 
-mod annotate;
 pub(super) mod by_line;
 mod games;
 
@@ -10,7 +9,7 @@ use super::{answer, answer_json, note};
 use crate::input::BadInput;
 use by_line::{ByLine, NodeJudge};
 use clap::Args;
-use mavis_data::{Grower, SelfPlayer, SelfplayJob, TraceJob};
+use mavis_data::{AnnotateJob, Grower, Judge, SelfPlayer, SelfplayJob, TraceJob};
 use mavis_game::Rules;
 use mavis_net::Device;
 use mavis_probs::{ProbsJob, ProbsRunner};
@@ -63,7 +62,7 @@ impl Worker {
         let cluster = patiently(&config, &drain)?;
         let mut stations = Stations::default();
         let here = engines.clone();
-        stations.add(move || annotate::Annotator::new(here.clone()));
+        stations.add::<AnnotateJob, _>(move || ByLine::<Judge>::new(here.clone()));
         let here = engines.clone();
         stations.add::<SelfplayJob, _>(move || ByLine::<SelfPlayer>::new(here.clone()));
         let here = engines.clone();
