@@ -225,9 +225,9 @@ mod peers {
         }
     }
 
-    /// Greedy texts of a model are the same there and here, as long as the best token leads by a margin.
+    /// Greedy texts of a model are the same there and here; they may part only where the best token hardly leads.
     fn compare_texts(model: &MavModel, written: &serde_json::Value) {
-        const MARGIN: f32 = 0.01;
+        const MARGIN: f32 = 0.001;
         let prompts = prompts();
         let settings = TextSettings { max_tokens: 40, temperature: 0.0, n_top: 2, seed: 0 };
         let mut own = vec![Vec::new(); prompts.len()];
@@ -240,16 +240,18 @@ mod peers {
             .unwrap();
         let (mut n_same, mut n_whole) = (0, 0);
         for (own, other) in own.iter().zip(written.as_array().unwrap()) {
-            let leads = |token: &WrittenToken| token.top[0].1 - token.top[1].1 > MARGIN;
-            let n_clear = own.iter().take_while(|token| leads(token)).count();
-            let clear: Vec<u64> = own[..n_clear].iter().map(|token| u64::from(token.token)).collect();
-            let other: Vec<u64> = other.as_array().unwrap().iter().map(|id| id.as_u64().unwrap()).collect();
-            assert_eq!(clear, other[..n_clear], "the text of the twin");
-            n_same += n_clear;
-            n_whole += usize::from(n_clear == own.len());
+            let other = other.as_array().unwrap().iter().map(|id| id.as_u64().unwrap());
+            let is_same = |(own, other): &(&WrittenToken, u64)| u64::from(own.token) == *other;
+            let n_here = own.iter().zip(other).take_while(is_same).count();
+            if let Some(token) = own.get(n_here) {
+                let lead = token.top[0].1 - token.top[1].1;
+                assert!(lead < MARGIN, "the texts part where the best token leads by {lead}: {token:?}");
+            }
+            n_same += n_here;
+            n_whole += usize::from(n_here == own.len());
         }
         println!("{n_same} tokens of {} texts are the same, {n_whole} texts to their end", prompts.len());
-        assert!(n_same > 500, "{n_same} tokens of {} texts led clearly", prompts.len());
+        assert!(n_whole >= 40, "{n_whole} of {} texts are the same to their end", prompts.len());
     }
 
     /// The causal twin of the bundled model.
