@@ -55,7 +55,8 @@ fn serve_refuses_bad_arguments_in_one_line() {
     mavis.check_bad("serve --token 'a b'", "letters and digits");
 }
 
-/// The model over HTTP is the model in the program: the same choice with the same value.
+/// The model over HTTP is the model in the program: a choice as good by its own values, with the same value. Servers list the likeliest values
+/// of a move only, so that of two moves which are nearly equal either may come first.
 #[test]
 fn the_openai_player_plays_through_the_server() {
     let server = Server::start(&[]);
@@ -67,9 +68,11 @@ fn the_openai_player_plays_through_the_server() {
             serde_json::from_str(&json).unwrap()
         };
         let (remote, own) = (ask(&format!("openai:http://{}", server.address)), ask("mav"));
-        assert_eq!(remote["best"], own["best"], "{place}: {remote}");
         let value = |analysis: &serde_json::Value| analysis["value"].as_f64().unwrap();
         assert!((value(&remote) - value(&own)).abs() < 0.02, "{place}: {} {}", value(&remote), value(&own));
+        let moves = own["moves"].as_array().unwrap();
+        let chosen = moves.iter().find(|entry| entry["move"] == remote["best"]).unwrap();
+        assert!(value(&own) - value(chosen) < 0.02, "{place}: {remote}");
     }
     let quiet =
         format!("play --game connect4 --first openai:http://{} --second random --quiet", server.address);
