@@ -143,7 +143,8 @@ mod tests {
         softmax(&mut probabilities);
         for (logit, probability) in logits.iter().zip(&probabilities) {
             let expected = f64::from(*logit).exp() / total;
-            assert!((f64::from(*probability) / expected - 1.0).abs() < 1e-6, "{logit}: {probability}");
+            // A difference of two logits of up to 20 is rounded to 2e-6, and so is its exponential.
+            assert!((f64::from(*probability) / expected - 1.0).abs() < 4e-6, "{logit}: {probability}");
         }
     }
 
