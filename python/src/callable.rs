@@ -2,7 +2,8 @@
 
 use crate::{bad_input, own::PythonGame};
 use mavis_eval::{
-    EndOrMoves, EvalError, Evaluation, Evaluator, MoveValue, OneReply, Replies, Reply, Request, Value,
+    EndOrMoves, EvalError, Evaluation, Evaluator, MoveValue, OneReply, Replies, Reply, Request, TakeMoves,
+    Value,
 };
 use mavis_game::{Move, Moves};
 use mavis_search::Cancel;
@@ -113,7 +114,7 @@ impl<G: PythonGame> Evaluator<G> for PyEvaluator {
         receivers.into_iter().map(wait).collect()
     }
 
-    fn all_at_once(&self, states: &[&G], scoring: Scoring, take: &mut dyn FnMut(&[(Move, f32)])) -> usize {
+    fn all_at_once(&self, states: &[&G], scoring: Scoring, take: &mut TakeMoves<'_>) -> usize {
         if self.threaded || states.is_empty() {
             return 0;
         }

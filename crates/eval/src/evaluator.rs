@@ -15,6 +15,9 @@ pub type OneReply<G = Position> = Pin<Box<dyn Future<Output = Reply<G>> + Send>>
 /// work.
 pub type BestAction = Pin<Box<dyn Future<Output = Result<Option<Move>, EvalError>> + Send>>;
 
+/// Takes the moves of a state with their win probabilities.
+pub type TakeMoves<'a> = dyn FnMut(&[(Move, f32)]) + 'a;
+
 /// Anything that can say what moves are worth.
 ///
 /// `G` is the game it evaluates; without it the trait is about the six games of [`Position`].
@@ -48,7 +51,7 @@ pub trait Evaluator<G: Game = Position>: Send + Sync {
 
     /// The same for states that are ready together: `take` gets the moves of each, in order, as far as all before it have been
     /// answered. Returns how many that were.
-    fn all_at_once(&self, states: &[&G], scoring: Scoring, take: &mut dyn FnMut(&[(Move, f32)])) -> usize {
+    fn all_at_once(&self, states: &[&G], scoring: Scoring, take: &mut TakeMoves<'_>) -> usize {
         let mut moves = Vec::new();
         for (n, state) in states.iter().enumerate() {
             moves.clear();
@@ -104,12 +107,7 @@ macro_rules! behind {
                 (**self).at_once(state, scoring, moves)
             }
 
-            fn all_at_once(
-                &self,
-                states: &[&G],
-                scoring: Scoring,
-                take: &mut dyn FnMut(&[(Move, f32)]),
-            ) -> usize {
+            fn all_at_once(&self, states: &[&G], scoring: Scoring, take: &mut TakeMoves<'_>) -> usize {
                 (**self).all_at_once(states, scoring, take)
             }
 

@@ -32,7 +32,7 @@ mod wrap;
 
 pub use double::{Faults, Faulty, Free, Mistaken, Mistakes, Scripted};
 pub use evaluation::{EndOrMoves, EvalError, Evaluation, MoveValue, Reply, SharedDistribution, Value};
-pub use evaluator::{BestAction, Evaluator, OneReply, Replies, ready};
+pub use evaluator::{BestAction, Evaluator, OneReply, Replies, TakeMoves, ready};
 pub use request::Request;
 pub use world::WorldModel;
 pub use wrap::{Cache, CacheCounts, Record, Recorder};
