@@ -5,6 +5,7 @@
 //! keeps a GPU busy.
 //!
 //!     cargo run --release -p mavis-model --example search_host -- chess 0 2 sims=400,batch=16
+#![allow(clippy::print_stdout, reason = "a program that prints its measurements")]
 
 use mavis_eval::{Cache, Evaluator};
 use mavis_game::{Game, Position, Rules};
