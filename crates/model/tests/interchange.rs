@@ -250,8 +250,11 @@ mod peers {
             n_same += n_here;
             n_whole += usize::from(n_here == own.len());
         }
-        println!("{n_same} tokens of {} texts are the same, {n_whole} texts to their end", prompts.len());
-        assert!(n_whole >= 40, "{n_whole} of {} texts are the same to their end", prompts.len());
+        assert!(
+            n_whole >= 40,
+            "{n_whole} of {} texts are the same to their end, {n_same} tokens",
+            prompts.len()
+        );
     }
 
     /// The causal twin of the bundled model.
