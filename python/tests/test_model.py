@@ -80,7 +80,7 @@ def test_models_are_loaded_and_refused(tmp_path: Path, refusal: Callable[..., st
 
 
 def test_the_model_writes_its_language(model: mavis.Model) -> None:
-    position = mavis.Position("connect4", moves=["4", "4"])
+    position = mavis.Position("connect4", moves=list("44443526"))
     written = model.generate(position)
     assert written.hallucination is None and written.meaning is not None
     assert {move for move, _ in written.meaning.moves} == set("1234567")
