@@ -10,4 +10,4 @@ mkdir -p "$work"
 cp "$here/package.json" "$here/test.mjs" "$work/"
 cd "$work"
 [ -d node_modules/playwright-core ] && [ -d node_modules/axe-core ] || npm install --silent --no-audit --no-fund --no-package-lock
-timeout 300 node test.mjs "$mavis" "$work/shots"
+timeout 600 node test.mjs "$mavis" "$work/shots"
