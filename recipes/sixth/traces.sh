@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes the traces of recipes/sixth/search.toml in traces/, with the model of the third stage as oracle, on a GPU: 22 seconds on one H200.
 #   recipes/sixth/traces.sh THIRD-STAGE.safetensors [DEVICE=cuda]
-# c4pos.parquet holds Connect Four positions of random play from 1 to 26 stones, so that the model learns to search from the opening on.
+# c4pos.parquet, which this does not make, holds 40,000 different Connect Four positions of random play from 1 to 26 stones (lines of columns,
+# mavis data import --format connect4), so that the model learns to search from the opening on.
 set -euo pipefail
 mavis=${MAVIS:-target/release/mavis}
 model=$1 device=${2:-cuda}

@@ -342,3 +342,28 @@ fn likeliest_but(logits: &[f32], not: &[Token]) -> Token {
     }
     likeliest(&logits)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_is_written_where_two_values_are_likely() {
+        let mut logits = vec![-30.0; usize::from(VALUES.start) + N_BUCKETS];
+        let at = |bucket: Bucket| usize::from(value_token(bucket));
+        logits[at(Bucket::LOST)] = 1.0;
+        logits[at(Bucket::WON)] = 0.9;
+        assert_eq!(written_value(&logits, Scoring::Max).0, Bucket::LOST);
+        let (bucket, mean) = written_value(&logits, Scoring::Mean);
+        assert!((0.46..0.5).contains(&mean), "{mean}");
+        assert_eq!(bucket, Bucket::from_win_probability(mean));
+    }
+
+    #[test]
+    fn the_next_likely_token_is_none_of_the_listed() {
+        let logits = [0.0, 3.0, 2.0, 5.0];
+        assert_eq!(likeliest(&logits), 3);
+        assert_eq!(likeliest_but(&logits, &[3, 1]), 2);
+        assert_eq!(likeliest_but(&logits, &[]), 3);
+    }
+}

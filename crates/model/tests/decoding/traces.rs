@@ -12,6 +12,7 @@ use mavis_model::{
     pack::{LossSettings, PackedBatch, Packer},
 };
 use mavis_net::{Precision, initial_parameters};
+use mavis_value::Scoring;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::LazyLock;
@@ -99,6 +100,24 @@ fn drafted_traces_are_those_of_plain_decoding_in_a_fifth_of_the_passes() {
     }
     assert!(n_faithful >= 8, "{n_faithful} of 9 learned traces are faithful");
     assert!(5 * passes < plain_passes, "{passes} passes with drafts, {plain_passes} without");
+}
+
+#[test]
+fn mean_values_and_lists_without_repeats_are_the_same_with_and_without_drafts() {
+    let mut decoder = MavDecoder::cpu(searcher(), Precision::Exact).unwrap();
+    for shape in shapes() {
+        for root in roots() {
+            let settings = TraceDecodeSettings {
+                scoring: Scoring::Mean,
+                repeats: false,
+                ..TraceDecodeSettings::new(1_000)
+            };
+            let drafted = decoder.write_trace(shape, &root, settings).unwrap();
+            let settings = TraceDecodeSettings { drafting: false, ..settings };
+            let plain = decoder.write_trace(shape, &root, settings).unwrap();
+            assert_eq!(drafted.progress().tokens(), plain.progress().tokens(), "{shape:?} {root}");
+        }
+    }
 }
 
 #[test]

@@ -80,7 +80,7 @@ pub(crate) fn max(a: &[f32]) -> f32 {
     lanes.iter().fold(tail, |max, x| if *x > max { *x } else { max })
 }
 
-/// Replaces logits by their probabilities, each to about 2 units in the last place.
+/// Replaces logits by their probabilities, each to a few millionths of itself for logits up to 20 apart.
 pub fn softmax(logits: &mut [f32]) {
     let most = max(logits);
     logits.iter_mut().for_each(|x| *x = exp(*x - most));
