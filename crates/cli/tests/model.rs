@@ -1,7 +1,7 @@
 //! `mavis model` and `mavis bench model`, on a random network.
 #![allow(clippy::unwrap_used, reason = "a panic is the failure a test wants to show")]
 
-use mavis_model::{MavModel, Preset};
+use mavis_model::{InputAttention, MavModel, Preset};
 use mavis_net::{TransformerConfig, initial_parameters};
 use mavis_testkit::Program;
 use std::path::Path;
@@ -10,17 +10,17 @@ fn mavis() -> Program {
     Program::new(env!("CARGO_BIN_EXE_mavis"))
 }
 
-fn save_model(path: &Path, full_input: bool) {
+fn save_model(path: &Path, input: InputAttention) {
     let shape = Preset::Test.shape(mavis_lang::vocabulary().len(), 4);
     let config = TransformerConfig { d_model: 32, n_layers: 1, n_heads: 2, d_ff: 64, ..shape };
     let parameters = initial_parameters(&config).unwrap();
-    MavModel { config, input: full_input.into(), step: 7, parameters }.save(path).unwrap();
+    MavModel { config, input, step: 7, parameters }.save(path).unwrap();
 }
 
 #[test]
 fn a_model_is_shown_asked_sent_out_and_taken_back() {
     let mavis = mavis();
-    save_model(&mavis.folder().join("model.safetensors"), false);
+    save_model(&mavis.folder().join("model.safetensors"), InputAttention::Causal);
     let info = mavis.stdout("model info model.safetensors");
     assert!(info.contains("after 7 steps") && info.contains("layout of qwen3"), "{info}");
 
@@ -46,7 +46,7 @@ fn a_model_is_shown_asked_sent_out_and_taken_back() {
 #[test]
 fn what_cannot_be_is_one_line_and_code_2() {
     let mavis = mavis();
-    save_model(&mavis.folder().join("full.safetensors"), true);
+    save_model(&mavis.folder().join("full.safetensors"), InputAttention::Full);
     mavis.write("text", "no model");
     for (line, part) in [
         ("model export full.safetensors --to gguf --out x", "reads its input with full attention"),
@@ -71,7 +71,7 @@ fn what_cannot_be_is_one_line_and_code_2() {
 #[test]
 fn the_bench_prints_numbers_with_the_machine() {
     let mavis = mavis();
-    save_model(&mavis.folder().join("model.safetensors"), false);
+    save_model(&mavis.folder().join("model.safetensors"), InputAttention::Causal);
     let line = "bench model model.safetensors --game connect4 --seconds 0 --positions 4 --json";
     let measured: serde_json::Value = serde_json::from_str(&mavis.stdout(line)).unwrap();
     assert!(measured["exact"]["prompt_tokens_per_second"].as_f64().unwrap() > 0.0);

@@ -8,8 +8,9 @@ mod board;
 mod chess;
 mod togyz;
 
-use crate::vocab::{Token, vocabulary};
+use crate::vocab::{self, Token, vocabulary};
 use mavis_game::{Chess, Game, Position, Rules};
+use std::ops::Range;
 
 /// Why tokens are no state.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -88,6 +89,25 @@ pub fn read_state(rules: Rules, tokens: &[Token]) -> Result<Position, StateError
             shown(tokens, at)
         ))),
     }
+}
+
+/// The complete lines of a text from `from` on that hold a state, as `%state` or as `%FEN`: from the word that opens each to the end of
+/// the line.
+#[must_use]
+pub fn state_lines(tokens: &[Token], from: usize) -> Vec<Range<usize>> {
+    let mut lines = Vec::new();
+    let mut open = None;
+    for (at, &token) in tokens.iter().enumerate().skip(from) {
+        match (token, open) {
+            (vocab::OPEN_STATE | vocab::OPEN_FEN, _) => open = Some(at),
+            (vocab::LINE_END, Some(start)) => {
+                lines.push(start..at + 1);
+                open = None;
+            }
+            _ => {}
+        }
+    }
+    lines
 }
 
 /// Whether the game has a FEN beside its state.

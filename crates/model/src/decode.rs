@@ -19,7 +19,7 @@ pub use trace::{TraceDecodeSettings, TraceStream};
 
 use crate::{InputAttention, MavModel, ModelError};
 use mavis_lang::{Request, Token};
-use mavis_net::{Batch, BatchToken, Decoder, Device, KvCacheId, NetError, Precision};
+use mavis_net::{Decoder, Device, KvCacheId, NetError, Precision};
 
 /// A network that answers requests.
 pub struct MavDecoder {
@@ -82,13 +82,6 @@ impl MavDecoder {
         caches.into_iter().for_each(|cache| self.decoder.close(cache));
         result
     }
-
-    /// Appends a request's prompt as a new sequence: its input, then what the answer begins with.
-    fn push_prompt(&self, batch: &mut Batch, prompt: &Prompt) {
-        let input_len = self.input.prefix(prompt.input_len);
-        let tokens: Vec<u32> = prompt.tokens.iter().map(|&token| u32::from(token)).collect();
-        batch.push_prompted(&tokens, input_len);
-    }
 }
 
 /// What is read before the first token is written.
@@ -109,15 +102,6 @@ impl Prompt {
 
     fn opening(&self) -> &[Token] {
         &self.tokens[self.input_len..]
-    }
-}
-
-/// Appends tokens that follow `cached` others and see all before them.
-fn push_following(batch: &mut Batch, tokens: &[Token], cached: usize) {
-    batch.begin();
-    for (position, &token) in (cached..).zip(tokens) {
-        let id = u32::from(token);
-        batch.push(BatchToken { id, position: position as u32, prefix_end: 0, branch_start: 0 });
     }
 }
 

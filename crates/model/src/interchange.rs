@@ -111,7 +111,7 @@ impl Numbers {
 }
 
 fn check_causal(model: &MavModel) -> Result<Layout, InterchangeError> {
-    if model.input == InputAttention::Full {
+    if model.input != InputAttention::Causal {
         return Err(InterchangeError::FullInput);
     }
     Ok(Layout::transformer(&model.config)?)

@@ -1,44 +1,12 @@
 //! A trained MAV model as a file.
 
-use crate::{ModelError, train::Card};
+use crate::{InputAttention, ModelError, train::Card};
 use mavis_lang::vocabulary_hash;
 use mavis_net::{Decoder, Device, NetError, Precision, SmallCheckpoint, TransformerConfig, cpu::CpuDecoder};
-use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The key under which a file says whether the input is read with full attention.
+/// The key under which a file says how positions are read.
 const FULL_INPUT: &str = "full_input";
-
-/// How a network attends over its input, the part of an example without loss.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "bool", into = "bool")]
-pub enum InputAttention {
-    /// A token sees those before it, as everywhere else.
-    #[default]
-    Causal,
-    /// Input tokens see each other fully (`full_input` in files).
-    Full,
-}
-
-impl InputAttention {
-    /// How many of `input_len` input tokens see each other fully.
-    #[must_use]
-    pub fn prefix(self, input_len: usize) -> usize {
-        if self == Self::Full { input_len } else { 0 }
-    }
-}
-
-impl From<bool> for InputAttention {
-    fn from(full: bool) -> Self {
-        if full { Self::Full } else { Self::Causal }
-    }
-}
-
-impl From<InputAttention> for bool {
-    fn from(input: InputAttention) -> Self {
-        input == InputAttention::Full
-    }
-}
 
 /// A trained model: averaged weights and how its input is read.
 #[derive(Clone, Debug)]
@@ -77,12 +45,12 @@ impl MavModel {
     }
 
     fn from_small(small: SmallCheckpoint<TransformerConfig>, name: &str) -> Result<Self, ModelError> {
-        let full: bool = small
+        let input = small
             .notes
             .get(FULL_INPUT)
             .and_then(|text| text.parse().ok())
             .ok_or_else(|| ModelError::Foreign(name.to_owned()))?;
-        Ok(Self { config: small.config, input: full.into(), step: small.step, parameters: small.parameters })
+        Ok(Self { config: small.config, input, step: small.step, parameters: small.parameters })
     }
 
     /// Writes the model in bf16.
@@ -97,7 +65,7 @@ impl MavModel {
     /// What the file says beside shape and weights.
     #[must_use]
     pub fn card(input: InputAttention) -> Card {
-        let notes = [(FULL_INPUT.to_owned(), bool::from(input).to_string())].into();
+        let notes = [(FULL_INPUT.to_owned(), input.to_string())].into();
         Card { vocabulary: vocabulary_hash(), notes }
     }
 

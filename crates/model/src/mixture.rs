@@ -149,7 +149,7 @@ impl Mixture {
     #[must_use]
     pub fn with_traces(mut self, sets: Vec<(Arc<TraceTable>, f32)>, share: f32) -> Self {
         // Another order than that of the examples.
-        self.traces = Traces::new(sets, &self.batch, share, scramble(self.seed));
+        self.traces = Traces::new(sets, &self.packer, &self.batch, share, scramble(self.seed));
         if self.traces.is_some() {
             self.deck = self.deck.scaled(1.0 - share);
         }

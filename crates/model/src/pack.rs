@@ -2,7 +2,7 @@
 
 mod trace;
 
-use crate::InputAttention;
+use crate::{InputAttention, reading::ReadText};
 use mavis_data::AnnotatedPosition;
 use mavis_lang::{Example, ListSpan, moves, vocab::VALUES};
 use mavis_net::{Batch, LossRows};
@@ -94,22 +94,30 @@ impl PackedBatch {
 pub struct Packer {
     /// How losses are weighted.
     pub loss: LossSettings,
-    /// Whether input tokens see each other fully instead of causally.
+    /// How positions are read.
     pub input: InputAttention,
 }
 
 impl Packer {
     /// Tokens a star of this example takes.
     #[must_use]
-    pub fn star_len(example: &Example) -> usize {
+    pub fn star_len(&self, example: &Example) -> usize {
         let n_moves = example.list.filter(|list| !list.is_terminal()).map_or(0, |list| list.n_moves);
-        Self::trunk_len(example) + n_moves
+        self.trunk_len(example) + n_moves
     }
 
-    /// Tokens before its list of moves; all of them where there is none, or an end of the game in its place.
+    /// Tokens that its text before the list of moves takes; all of it where there is none, or an end of the game in its place.
     #[must_use]
-    pub fn trunk_len(example: &Example) -> usize {
-        example.list.filter(|list| !list.is_terminal()).map_or(example.tokens.len(), |list| list.start)
+    pub fn trunk_len(&self, example: &Example) -> usize {
+        let list = example.list.filter(|list| !list.is_terminal());
+        let trunk = list.map_or(&example.tokens[..], |list| &example.tokens[..list.start]);
+        self.text_len(trunk, example.input_len)
+    }
+
+    /// Tokens that a text takes of which all after the input is predicted.
+    #[must_use]
+    pub fn text_len(&self, tokens: &[u16], input_len: usize) -> usize {
+        tokens.len() + self.input.n_further(tokens, input_len)
     }
 
     /// Appends an example with its listed moves as branches that see the text before the list but not each other. The
@@ -151,21 +159,19 @@ impl Packer {
         annotated: &AnnotatedPosition,
     ) {
         let Some(best_at) = example.best_at else { return self.push_chain(packed, example, annotated) };
-        let base = packed.batch.len() as u32;
-        self.push_tokens(packed, &example.tokens[..example.tokens.len() - 1], example.input_len);
-        self.push_text_rows(packed, example, base, best_at + 1..example.tokens.len());
+        let text = self.push_tokens(packed, &example.tokens[..example.tokens.len() - 1], example.input_len);
+        self.push_text_rows(packed, example, &text, best_at + 1..example.tokens.len());
         packed.n_examples += 1;
     }
 
     /// The part of a star before its branches, with the loss of its text and of the first move; returns the listed moves.
     fn push_trunk(&self, packed: &mut PackedBatch, example: &Example, list: ListSpan) -> Vec<u16> {
-        let base = packed.batch.len() as u32;
-        self.push_tokens(packed, &example.tokens[..list.start], example.input_len);
-        self.push_text_rows(packed, example, base, example.input_len..list.start);
+        let text = self.push_tokens(packed, &example.tokens[..list.start], example.input_len);
+        self.push_text_rows(packed, example, &text, example.input_len..list.start);
         let listed: Vec<u16> = (0..list.n_moves).map(|idx| example.tokens[list.move_at(idx)]).collect();
         let share = 1.0 / listed.len() as f32;
         let targets: Vec<(u32, f32)> = listed.iter().map(|&token| (u32::from(token), share)).collect();
-        packed.rows.push_soft(base + list.start as u32 - 1, self.loss.moves, tag::MOVE, &targets);
+        packed.rows.push_soft(text.row_before(list.start), self.loss.moves, tag::MOVE, &targets);
         packed.n_examples += 1;
         listed
     }
@@ -173,23 +179,22 @@ impl Packer {
     /// Appends an example as the text reads; the next listed move is trained on all moves still to list, and the end of the
     /// list on there being none.
     pub fn push_chain(&self, packed: &mut PackedBatch, example: &Example, annotated: &AnnotatedPosition) {
-        let base = packed.batch.len() as u32;
         // The last token is never read: nothing follows it.
         let tokens = &example.tokens[..example.tokens.len().saturating_sub(1)];
-        self.push_tokens(packed, tokens, example.input_len);
+        let text = self.push_tokens(packed, tokens, example.input_len);
         packed.n_examples += 1;
         let Some(list) = example.list.filter(|list| !list.is_terminal()) else {
-            return self.push_text_rows(packed, example, base, example.input_len..example.tokens.len());
+            return self.push_text_rows(packed, example, &text, example.input_len..example.tokens.len());
         };
         let listed: Vec<u16> = (0..list.n_moves).map(|idx| example.tokens[list.move_at(idx)]).collect();
         let values = self.value_targets(&listed, annotated);
-        self.push_list_rows(packed, &example.tokens, base, list, &values);
+        self.push_list_rows(packed, &example.tokens, &text, list, &values);
         if let Some(best_at) = example.best_at {
             let target = u32::from(example.tokens[best_at]);
-            packed.rows.push_hard(base + best_at as u32 - 1, self.loss.best, tag::BEST, target);
+            packed.rows.push_hard(text.row_before(best_at), self.loss.best, tag::BEST, target);
         }
-        let text = (example.input_len..list.start).chain(list.end() + 1..example.tokens.len());
-        self.push_text_rows(packed, example, base, text);
+        let places = (example.input_len..list.start).chain(list.end() + 1..example.tokens.len());
+        self.push_text_rows(packed, example, &text, places);
     }
 
     /// Rows of a list that is written out: which moves are still to come, their values, and the end.
@@ -197,7 +202,7 @@ impl Packer {
         &self,
         packed: &mut PackedBatch,
         tokens: &[u16],
-        base: u32,
+        text: &ReadText,
         list: ListSpan,
         values: &[(f32, Vec<(u32, f32)>)],
     ) {
@@ -208,21 +213,16 @@ impl Packer {
             let share = 1.0 / (list.n_moves - idx) as f32;
             targets.clear();
             targets.extend((idx..list.n_moves).map(|left| (u32::from(tokens[list.move_at(left)]), share)));
-            packed.rows.push_soft(base + list.move_at(idx) as u32 - 1, weight, tag::MOVE, &targets);
-            packed.rows.push_soft(
-                base + list.value_at(idx) as u32 - 1,
-                *value_weight,
-                tag::VALUE,
-                value_targets,
-            );
+            packed.rows.push_soft(text.row_before(list.move_at(idx)), weight, tag::MOVE, &targets);
+            let row = text.row_before(list.value_at(idx));
+            packed.rows.push_soft(row, *value_weight, tag::VALUE, value_targets);
         }
         let end = list.end();
-        packed.rows.push_hard(base + end as u32 - 1, weight, tag::MOVE, u32::from(tokens[end]));
+        packed.rows.push_hard(text.row_before(end), weight, tag::MOVE, u32::from(tokens[end]));
     }
 
-    fn push_tokens(&self, packed: &mut PackedBatch, tokens: &[u16], input_len: usize) {
-        let ids: Vec<u32> = tokens.iter().map(|&token| u32::from(token)).collect();
-        packed.batch.push_prompted(&ids, self.input.prefix(input_len));
+    fn push_tokens(&self, packed: &mut PackedBatch, tokens: &[u16], input_len: usize) -> ReadText {
+        self.input.push(&mut packed.batch, tokens, input_len, 0, input_len)
     }
 
     /// Rows that predict the tokens at these places, save the best action, which has its own; they share the weight of text.
@@ -230,13 +230,13 @@ impl Packer {
         &self,
         packed: &mut PackedBatch,
         example: &Example,
-        base: u32,
+        text: &ReadText,
         places: impl Iterator<Item = usize> + Clone,
     ) {
         let places = places.filter(|at| Some(*at) != example.best_at);
         let weight = self.loss.text / places.clone().count().max(1) as f32;
         for at in places {
-            packed.rows.push_hard(base + at as u32 - 1, weight, tag::TEXT, u32::from(example.tokens[at]));
+            packed.rows.push_hard(text.row_before(at), weight, tag::TEXT, u32::from(example.tokens[at]));
         }
     }
 

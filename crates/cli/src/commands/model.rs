@@ -8,7 +8,7 @@ use crate::bundled;
 use crate::input::{BadInput, OrBadInput, one_line};
 use clap::{Args, Subcommand};
 use mavis_model::{
-    MavModel,
+    InputAttention, MavModel,
     interchange::{Numbers, export_gguf, export_hf, import_hf},
     predictor::{PredictorModel, Target},
 };
@@ -89,7 +89,7 @@ struct Facts {
     vocabulary: usize,
     qk_norm: bool,
     tied: bool,
-    full_input: bool,
+    full_input: InputAttention,
     architecture: &'static str,
 }
 
@@ -125,13 +125,17 @@ impl Info {
             vocabulary: config.vocab,
             qk_norm: config.qk_norm,
             tied: config.tied,
-            full_input: model.input.into(),
+            full_input: model.input,
             architecture: if config.qk_norm { "qwen3" } else { "llama" },
         };
         if self.json {
             return answer_json(&facts);
         }
-        let input = if facts.full_input { "full attention (no export)" } else { "causal attention" };
+        let input = match facts.full_input {
+            InputAttention::Causal => "causal attention",
+            InputAttention::Full => "full attention (no export)",
+            InputAttention::Reread => "full attention, as are states in an answer (no export)",
+        };
         let head = if facts.tied { "tied to the embedding" } else { "of its own" };
         let Facts { size, vocabulary, architecture, .. } = facts;
         answer(&format!(

@@ -1,6 +1,6 @@
 //! The best action: a choice among moves that are listed already.
 
-use super::{MavDecoder, Prompt};
+use super::MavDecoder;
 use crate::ModelError;
 use mavis_game::Move;
 use mavis_lang::{Answer, Listing, Request, moves, vocab};
@@ -32,7 +32,7 @@ impl MavDecoder {
         list.write(&request.commands, &mut tokens);
         tokens.push(vocab::BEST_ACTION);
         let mut batch = Batch::default();
-        self.push_prompt(&mut batch, &Prompt { tokens, input_len });
+        self.input.push(&mut batch, &tokens, input_len, 0, tokens.len());
         let logits = self.decoder.logits(&batch, &Want::last(&batch))?;
         let row = logits.row(0);
         let likeliest = known

@@ -1,7 +1,7 @@
 //! Greedy decoding of many requests at once, one token a step or several where a draft holds.
 
-use super::{Drafting, MavDecoder, Prompt, draft_state, likeliest, push_following};
-use crate::{ModelError, fan_out::value_distribution};
+use super::{Drafting, MavDecoder, Prompt, draft_state, likeliest};
+use crate::{ModelError, fan_out::value_distribution, reading::ReadText};
 use mavis_game::{Game, Move, Position};
 use mavis_lang::{
     Answer, AnswerProgress, Hallucination, Request, Start, Step, Token, parse_answer, vocab::VALUES,
@@ -79,51 +79,38 @@ impl MavDecoder {
 
     /// Passes until every stream has reached its goal.
     pub(super) fn run(&mut self, streams: &mut [Stream<'_>]) -> Result<(), ModelError> {
-        let mut is_first = true;
-        while self.advance(streams, is_first)? {
-            is_first = false;
-        }
+        while self.advance(streams)? {}
         Ok(())
     }
 
     /// One pass over all streams that are not finished; whether there was any.
-    fn advance(&mut self, streams: &mut [Stream<'_>], is_first: bool) -> Result<bool, ModelError> {
+    fn advance(&mut self, streams: &mut [Stream<'_>]) -> Result<bool, ModelError> {
         let mut batch = Batch::default();
         let mut rows = Vec::new();
         let mut caches = Vec::new();
-        let mut open: Vec<&mut Stream<'_>> = streams.iter_mut().filter(|stream| stream.is_open()).collect();
-        for stream in &mut open {
-            let cache_len = stream.cached;
+        let mut open: Vec<(&mut Stream<'_>, ReadText)> = Vec::new();
+        for stream in streams.iter_mut().filter(|stream| stream.is_open()) {
             stream.draft_forced();
-            if is_first {
-                self.push_prompt(&mut batch, &stream.prompt);
-                // Drafts follow the prompt in the same sequence, and see all of it.
-                let sequence_start = batch.sequence(batch.n_sequences() - 1).start;
-                for &token in &stream.draft {
-                    let position = (batch.len() - sequence_start) as u32;
-                    let id = u32::from(token);
-                    batch.push(mavis_net::BatchToken { id, position, prefix_end: 0, branch_start: 0 });
-                }
-            } else {
-                let tokens: Vec<Token> =
-                    std::iter::once(stream.last).chain(stream.draft.iter().copied()).collect();
-                push_following(&mut batch, &tokens, cache_len);
-            }
-            let end = batch.len() as u32;
-            rows.extend(end - 1 - stream.draft.len() as u32..end);
+            let input_len = stream.input_len;
+            let (n_written, mut text) = (stream.text.len(), stream.text.clone());
+            text.extend(&stream.draft);
+            stream.cached = self.input.still_read(&text, input_len, stream.cached);
+            self.decoder.truncate(stream.cache, stream.cached)?;
+            let read = self.input.push(&mut batch, &text, input_len, stream.cached, n_written);
+            rows.extend((n_written..=text.len()).map(|at| read.row_before(at)));
             caches.push(stream.cache);
+            open.push((stream, read));
         }
         if open.is_empty() {
             return Ok(false);
         }
         let logits = self.decoder.extend(&caches, &batch, &Want::rows(rows))?;
         let mut row = 0;
-        for stream in open {
-            let n_rows = stream.draft.len() + 1;
-            let n_pending = if is_first { stream.prompt.tokens.len() } else { 1 };
+        for (stream, read) in open {
+            let (n_rows, n_written) = (stream.draft.len() + 1, stream.text.len());
             let accepted = stream.take((row..row + n_rows).map(|row| logits.row(row)));
             row += n_rows;
-            stream.cached += n_pending + accepted;
+            stream.cached = read.kept(n_written + accepted);
             self.decoder.truncate(stream.cache, stream.cached)?;
         }
         Ok(true)
@@ -143,7 +130,9 @@ pub(super) enum Goal {
 pub(super) struct Stream<'a> {
     pub(super) cache: KvCacheId,
     pub(super) request: &'a Request,
-    prompt: Prompt,
+    /// All that is read and written: the input, then the answer.
+    text: Vec<Token>,
+    input_len: usize,
     progress: AnswerProgress,
     settings: GreedySettings,
     goal: Goal,
@@ -152,9 +141,7 @@ pub(super) struct Stream<'a> {
     pub(super) first_move: Option<Vec<f32>>,
     /// Tokens in the cache.
     pub(super) cached: usize,
-    /// The token written last, which the network has not read yet.
-    last: Token,
-    /// What may come after it.
+    /// What may come after the text.
     draft: Vec<Token>,
     n_redrafts: usize,
 }
@@ -167,17 +154,18 @@ impl<'a> Stream<'a> {
             progress.push(token);
         }
         let decoded = Decoded { tokens: prompt.opening().to_vec(), values: Vec::new(), n_passes: 0 };
+        let Prompt { tokens: text, input_len } = prompt;
         let mut stream = Self {
             cache,
             request,
-            prompt,
+            text,
+            input_len,
             progress,
             settings: *settings,
             goal,
             decoded,
             first_move: None,
             cached: 0,
-            last: 0,
             draft: Vec::new(),
             n_redrafts: 0,
         };
@@ -207,7 +195,7 @@ impl<'a> Stream<'a> {
             }
             let token = likeliest(logits);
             self.decoded.tokens.push(token);
-            self.last = token;
+            self.text.push(token);
             self.progress.push(token);
             if !self.is_open() {
                 return accepted;
@@ -257,10 +245,9 @@ impl<'a> Stream<'a> {
         match &self.request.start {
             Start::At(position) => Some(position.clone()),
             Start::After { previous, .. } => {
-                let opening = self.prompt.opening().first()?;
-                let at = self.decoded.tokens.iter().position(|token| token == opening)?;
+                // The answer begins with the word that opens it.
                 let fields = mavis_lang::state::state_len(previous.rules());
-                let state = self.decoded.tokens.get(at + 1..at + 1 + fields)?;
+                let state = self.decoded.tokens.get(1..1 + fields)?;
                 mavis_lang::state::read_state(previous.rules(), state).ok()
             }
         }

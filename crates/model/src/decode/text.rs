@@ -1,6 +1,6 @@
 //! Free text: any prompt is continued token by token, with the probabilities of each step.
 
-use super::{MavDecoder, push_following};
+use super::MavDecoder;
 use crate::ModelError;
 use mavis_lang::{AnswerProgress, Step, Token, parse_request, vocabulary};
 use mavis_net::{Batch, KvCacheId, Want};
@@ -56,23 +56,21 @@ impl MavDecoder {
                 .zip(caches)
                 .map(|(&index, &cache)| Text::new(index, cache, &prompts[index], settings.seed))
                 .collect();
-            let mut batch = Batch::default();
-            for text in &texts {
-                let ids: Vec<u32> = prompts[text.index].iter().map(|&token| u32::from(token)).collect();
-                batch.push_prompted(&ids, decoder.input.prefix(text.input_len));
-            }
             while !texts.is_empty() {
                 let caches: Vec<KvCacheId> = texts.iter().map(|text| text.cache).collect();
+                let mut batch = Batch::default();
+                for text in &mut texts {
+                    let (tokens, input_len) = (&text.tokens, text.input_len);
+                    text.cached = decoder.input.still_read(tokens, input_len, text.cached);
+                    decoder.decoder.truncate(text.cache, text.cached)?;
+                    decoder.input.push(&mut batch, tokens, input_len, text.cached, tokens.len());
+                    text.cached = tokens.len();
+                }
                 let logits = decoder.decoder.extend(&caches, &batch, &Want::last(&batch))?;
                 for (row, text) in texts.iter_mut().enumerate() {
                     text.step(logits.row(row), settings, written);
                 }
                 texts.retain(|text| !text.ended);
-                batch = Batch::default();
-                for text in &mut texts {
-                    push_following(&mut batch, &[text.last], text.len);
-                    text.len += 1;
-                }
             }
             Ok(())
         })
@@ -86,10 +84,11 @@ struct Text {
     input_len: usize,
     /// Follows the answer where the prompt begins with a request.
     progress: Option<AnswerProgress>,
-    /// Tokens in the cache.
-    len: usize,
+    /// The prompt and what is written.
+    tokens: Vec<Token>,
+    /// How many of them are in the cache.
+    cached: usize,
     n_written: usize,
-    last: Token,
     random: u64,
     ended: bool,
 }
@@ -110,9 +109,9 @@ impl Text {
             cache,
             input_len,
             progress,
-            len: prompt.len(),
+            tokens: prompt.to_vec(),
+            cached: 0,
             n_written: 0,
-            last: 0,
             random: seed.wrapping_add(index as u64),
             ended: false,
         }
@@ -144,7 +143,7 @@ impl Text {
             ends_answer,
         };
         self.n_written += 1;
-        self.last = token;
+        self.tokens.push(token);
         let goes_on = written(self.index, &step);
         self.ended = !goes_on || ends_answer || self.n_written >= settings.max_tokens;
     }

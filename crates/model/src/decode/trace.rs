@@ -10,7 +10,7 @@
 mod hints;
 
 use super::{MavDecoder, likeliest};
-use crate::{InputAttention, ModelError, fan_out::value_distribution};
+use crate::{InputAttention, ModelError, fan_out::value_distribution, reading::ReadText};
 use hints::Hints;
 use mavis_game::{Move, Position};
 use mavis_lang::{
@@ -19,7 +19,7 @@ use mavis_lang::{
     value::{bucket_of, value_token},
     vocab::{self, VALUES},
 };
-use mavis_net::{Batch, BatchToken, KvCacheId, Logits, Want};
+use mavis_net::{Batch, KvCacheId, Logits, Want};
 use mavis_value::{Bucket, N_BUCKETS, Scoring};
 
 /// Tokens of a draft at most; a pass of more takes memory without need.
@@ -59,6 +59,7 @@ impl TraceDecodeSettings {
 /// A trace that is being written.
 pub struct TraceStream {
     cache: KvCacheId,
+    input: InputAttention,
     progress: TraceProgress,
     settings: TraceDecodeSettings,
     /// Tokens in the cache.
@@ -109,6 +110,7 @@ impl MavDecoder {
         let on_processor = self.decoder.room().tokens == usize::MAX;
         Ok(TraceStream {
             cache: self.decoder.open()?,
+            input: self.input,
             progress: TraceProgress::new(shape, position),
             settings,
             cached: 0,
@@ -135,26 +137,24 @@ impl MavDecoder {
         let mut batch = Batch::default();
         let mut rows = Vec::new();
         let mut caches = Vec::new();
-        let mut open: Vec<&mut TraceStream> =
-            streams.iter_mut().map(|stream| &mut **stream).filter(|stream| stream.is_open()).collect();
-        for stream in &mut open {
+        let mut open: Vec<(&mut TraceStream, ReadText)> = Vec::new();
+        for stream in streams.iter_mut().map(|stream| &mut **stream).filter(|stream| stream.is_open()) {
             stream.prepare();
-            stream.push(&mut batch, self.input);
-            let end = batch.len() as u32;
-            rows.extend(end - stream.n_rows() as u32..end);
+            self.decoder.truncate(stream.cache, stream.cached)?;
+            let read = stream.push(&mut batch, &mut rows);
             caches.push(stream.cache);
+            open.push((stream, read));
         }
         if open.is_empty() {
             return Ok(());
         }
         let logits = self.decoder.extend(&caches, &batch, &Want::rows(rows))?;
         let mut row = 0;
-        for stream in open {
-            let n_rows = stream.n_rows();
-            let n_pending = stream.progress.tokens().len() - stream.cached;
+        for (stream, read) in open {
+            let (n_rows, n_written) = (stream.n_rows(), stream.progress.tokens().len());
             let n_accepted = stream.take(&logits, row);
             row += n_rows;
-            stream.cached += n_pending + n_accepted;
+            stream.cached = read.kept(n_written + n_accepted);
             self.decoder.truncate(stream.cache, stream.cached)?;
         }
         Ok(())
@@ -191,9 +191,11 @@ impl TraceStream {
         if !self.is_prepared {
             self.is_prepared = true;
             self.draft();
+            self.cached = self.input.still_read(&self.text(), self.progress.prompt_len(), self.cached);
         }
-        let n_written = self.progress.tokens().len() - self.cached;
-        (n_written + self.draft.len() + self.branches.len(), self.n_rows())
+        let mut batch = Batch::default();
+        self.push(&mut batch, &mut Vec::new());
+        (batch.len(), self.n_rows())
     }
 
     fn draft(&mut self) {
@@ -250,21 +252,23 @@ impl TraceStream {
         }
     }
 
-    /// Appends what the network has not read, the draft and the branches as one sequence.
-    fn push(&self, batch: &mut Batch, input: InputAttention) {
-        let prompt_len = input.prefix(self.progress.prompt_len());
-        let written = &self.progress.tokens()[self.cached..];
-        batch.begin();
-        for (position, &token) in (self.cached..).zip(written.iter().chain(&self.draft)) {
-            let prefix_end = if position < prompt_len { prompt_len as u32 } else { 0 };
-            let id = u32::from(token);
-            batch.push(BatchToken { id, position: position as u32, prefix_end, branch_start: 0 });
-        }
+    /// What is written, and the draft after it.
+    fn text(&self) -> Vec<Token> {
+        self.progress.tokens().iter().chain(&self.draft).copied().collect()
+    }
+
+    /// Appends what the network has not read of that, and the branches, as one sequence; the rows that give it logits go to `rows`.
+    fn push(&self, batch: &mut Batch, rows: &mut Vec<u32>) -> ReadText {
+        let (n_written, text) = (self.progress.tokens().len(), self.text());
+        let read = self.input.push(batch, &text, self.progress.prompt_len(), self.cached, n_written);
+        rows.extend((n_written..=text.len()).map(|at| read.row_before(at)));
         let rules = self.progress.shape().rules;
         for &mv in &self.branches {
             let token = moves::token_of(rules, mv).unwrap_or(vocab::UNK);
+            rows.push(batch.len() as u32);
             batch.push_branch(&[u32::from(token)], self.anchor, self.anchor, self.cached);
         }
+        read
     }
 
     /// The token that the network writes next: the likeliest, but for what the settings say of values and lists.

@@ -24,6 +24,9 @@ impl Default for MixSettings {
     }
 }
 
+/// Traces whose length is looked at to know the mean.
+const SAMPLE: usize = 1_000;
+
 /// Traces by the batch: a pure function of seed and number, like examples.
 #[derive(Clone)]
 pub(super) struct Traces {
@@ -35,6 +38,7 @@ impl Traces {
     /// Sets by weight; `None` without a trace.
     pub(super) fn new(
         sets: Vec<(Arc<TraceTable>, f32)>,
+        packer: &Packer,
         batch: &BatchSettings,
         share: f32,
         seed: u64,
@@ -42,7 +46,13 @@ impl Traces {
         let sets: Vec<_> =
             sets.into_iter().filter(|(set, weight)| !set.is_empty() && *weight > 0.0).collect();
         let total: f32 = sets.iter().map(|(_, weight)| *weight).sum();
-        let mean = |set: &TraceTable| set.n_tokens() as f32 / set.len() as f32;
+        // Traces come in random order, so the first ones tell how many tokens one takes.
+        let mean = |set: &TraceTable| {
+            let first = (0..set.len().min(SAMPLE)).filter_map(|record| set.get(record));
+            let lens: Vec<usize> =
+                first.map(|trace| packer.text_len(trace.tokens, trace.loss_start)).collect();
+            lens.iter().sum::<usize>() as f32 / lens.len().max(1) as f32
+        };
         let mean: f32 = sets.iter().map(|(set, weight)| mean(set) * weight / total).sum();
         let n_records = (share * batch.tokens as f32 / mean.max(1.0)).round() as usize;
         let sizes: Vec<(usize, f32)> = sets.iter().map(|(set, weight)| (set.len(), *weight)).collect();
@@ -59,7 +69,7 @@ impl Traces {
     pub(super) fn push(&self, number: u64, packer: &Packer, batch: &BatchSettings, packed: &mut PackedBatch) {
         for (set, record) in self.deck.batch(number) {
             let Some(trace) = self.sets[set].get(record) else { continue };
-            let len = trace.tokens.len();
+            let len = packer.text_len(trace.tokens, trace.loss_start);
             let n_targets = packed.rows.target_ids.len() + Packer::trace_targets(trace);
             if len <= batch.sequence
                 && packed.batch.len() + len <= batch.tokens

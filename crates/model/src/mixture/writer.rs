@@ -110,9 +110,9 @@ impl<'a> Writer<'a> {
         }
         let example = &self.example;
         let len = match question.layout {
-            Layout::Chain | Layout::NextState => example.tokens.len(),
-            Layout::Star => Packer::star_len(example),
-            Layout::LegalMoves => Packer::trunk_len(example),
+            Layout::Chain | Layout::NextState => self.packer.text_len(&example.tokens, example.input_len),
+            Layout::Star => self.packer.star_len(example),
+            Layout::LegalMoves => self.packer.trunk_len(example),
         };
         let n_listed = example.list.map_or(0, |list| list.n_moves);
         let n_targets = packed.rows.target_ids.len() + n_listed * (n_listed + 1) / 2;

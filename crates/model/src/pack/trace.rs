@@ -16,9 +16,8 @@ impl Packer {
     /// its text as in a chain, and the lines of the search beside them.
     pub fn push_trace(&self, packed: &mut PackedBatch, trace: StoredTrace<'_>) {
         let StoredTrace { tokens, loss_start } = trace;
-        let base = packed.batch.len() as u32;
         // The last token is never read: nothing follows it.
-        self.push_tokens(packed, &tokens[..tokens.len().saturating_sub(1)], loss_start);
+        let text = self.push_tokens(packed, &tokens[..tokens.len().saturating_sub(1)], loss_start);
         let spans = trace_spans(tokens, loss_start);
         packed.n_examples += 1;
         packed.n_further += spans.n_nodes - 1;
@@ -27,12 +26,12 @@ impl Packer {
                 |idx| bucket_of(tokens[list.value_at(idx)]).map_or(0.5, |bucket| bucket.win_probability());
             let values: Vec<f32> = (0..list.n_moves).map(value).collect();
             let best = values.iter().copied().fold(0.0, f32::max);
-            self.push_list_rows(packed, tokens, base, list, &self.focused(&values, best));
+            self.push_list_rows(packed, tokens, &text, list, &self.focused(&values, best));
         }
         let mut push = |places: &[usize], total: f32, tag: u8| {
             let weight = total / places.len().max(1) as f32;
             for &at in places.iter().filter(|_| weight > 0.0) {
-                packed.rows.push_hard(base + at as u32 - 1, weight, tag, u32::from(tokens[at]));
+                packed.rows.push_hard(text.row_before(at), weight, tag, u32::from(tokens[at]));
             }
         };
         let n_nodes = spans.n_nodes as f32;

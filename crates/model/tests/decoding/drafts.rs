@@ -4,6 +4,7 @@ use super::trained::{decoder, model, positions, tracking};
 use mavis_game::Rules;
 use mavis_lang::{Commands, Forms, Request};
 use mavis_model::{
+    InputAttention::{Causal, Full, Reread},
     MavModel,
     decode::{Drafting, GreedySettings, MavDecoder},
 };
@@ -27,8 +28,8 @@ fn check_equal(decoder: &mut MavDecoder, requests: &[Request]) -> [usize; 3] {
 
 #[test]
 fn drafts_change_nothing_but_the_number_of_passes() {
-    for full_input in [false, true] {
-        let mut decoder = decoder(full_input);
+    for input in [Causal, Full, Reread] {
+        let mut decoder = decoder(input);
         let next = Commands { next: Some(Forms::State), ..Commands::top_all_best(Rules::Connect4) };
         let known = positions(Rules::Connect4, 12, 1);
         let unknown = positions(Rules::Connect4, 4, 55);
@@ -44,7 +45,7 @@ fn drafts_change_nothing_but_the_number_of_passes() {
         assert!(2 * copied < plain, "{plain} passes without, {copied} with copied drafts");
         check_equal(&mut decoder, &track(&unknown));
         // Rounded rows are not the same bit for bit however many come together; what a model knows is written alike all the same.
-        let mut rounded = MavDecoder::cpu(model(full_input), Precision::Bf16).unwrap();
+        let mut rounded = MavDecoder::cpu(model(input), Precision::Bf16).unwrap();
         check_equal(&mut rounded, &track(&known));
         let whole: Vec<Request> = known
             .iter()
@@ -66,13 +67,14 @@ fn drafts_change_nothing_but_the_number_of_passes() {
 #[test]
 fn drafts_of_every_game_are_checked_not_believed() {
     // A network that knows nothing agrees with no draft, and still writes what it would write without one.
-    let trained = model(false);
+    let trained = model(Causal);
     let parameters = initial_parameters(&trained.config).unwrap();
-    let wild = MavModel { parameters: parameters.iter().map(|x| x * 6.0).collect(), ..trained.clone() };
-    let mut decoder = MavDecoder::cpu(&wild, Precision::Exact).unwrap();
-    for rules in
-        [Rules::Chess, Rules::Chess960, Rules::Hex { size: 4, swap: true }, Rules::Othello, Rules::Togyz]
-    {
+    let parameters: Vec<f32> = parameters.iter().map(|x| x * 6.0).collect();
+    let games =
+        [Rules::Chess, Rules::Chess960, Rules::Hex { size: 4, swap: true }, Rules::Othello, Rules::Togyz];
+    for (input, rules) in [Causal, Reread].into_iter().flat_map(|input| games.map(|rules| (input, rules))) {
+        let wild = MavModel { parameters: parameters.clone(), input, ..trained.clone() };
+        let mut decoder = MavDecoder::cpu(&wild, Precision::Exact).unwrap();
         let requests: Vec<Request> = positions(rules, 3, 4)
             .into_iter()
             .map(|(before, mv, _)| Request::after(before, mv, tracking(rules)))

@@ -3,7 +3,10 @@
 use super::trained::{decoder, known, model, positions};
 use mavis_eval::{EndOrMoves, EvalError, Evaluator, Request, WorldModel};
 use mavis_game::{Game, Move, Position, Rules};
-use mavis_model::evaluator::{Embedded, EmbeddedSettings};
+use mavis_model::{
+    InputAttention::Causal,
+    evaluator::{Embedded, EmbeddedSettings},
+};
 use mavis_net::Precision;
 use mavis_search::{
     Stop,
@@ -14,7 +17,7 @@ use std::sync::Arc;
 
 fn embedded(world: WorldModel) -> Embedded {
     let settings = EmbeddedSettings { world, ..EmbeddedSettings::default() };
-    Embedded::cpu(model(false), Precision::Exact, settings).unwrap()
+    Embedded::cpu(model(Causal), Precision::Exact, settings).unwrap()
 }
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -24,7 +27,7 @@ fn runtime() -> tokio::runtime::Runtime {
 #[test]
 fn with_the_rules_every_legal_move_has_the_value_of_a_whole_pass() {
     let evaluator = embedded(WorldModel::Rules);
-    let mut decoder = decoder(false);
+    let mut decoder = decoder(Causal);
     let played = positions(Rules::Connect4, 20, 3);
     let requests: Vec<Request> =
         played.iter().map(|(before, mv, _)| Request::child(before.clone(), *mv)).collect();

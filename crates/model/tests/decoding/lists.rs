@@ -3,7 +3,10 @@
 use super::trained::{decoder, known, positions, tracking, value};
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{AnswerProgress, Commands, Request, Step, Token, Top, moves, value::value_token};
-use mavis_model::decode::{Decoded, GreedySettings, MavDecoder};
+use mavis_model::{
+    InputAttention::{Causal, Reread},
+    decode::{Decoded, GreedySettings, MavDecoder},
+};
 use mavis_net::{Batch, Want};
 use mavis_value::{Bucket, Mistake};
 
@@ -34,8 +37,8 @@ fn slowly(decoder: &mut MavDecoder, request: &Request) -> Vec<Token> {
 
 #[test]
 fn greedy_answers_equal_whole_passes_alone_and_in_batches() {
-    for full_input in [false, true] {
-        let mut decoder = decoder(full_input);
+    for input in [Causal, Reread] {
+        let mut decoder = decoder(input);
         let unknown = positions(Rules::Connect4, 3, 77).into_iter().map(|(_, _, after)| after);
         let requests: Vec<Request> = known()
             .into_iter()
@@ -54,8 +57,8 @@ fn greedy_answers_equal_whole_passes_alone_and_in_batches() {
 
 #[test]
 fn the_best_action_after_a_list_is_the_one_that_greedy_decoding_writes() {
-    for full_input in [false, true] {
-        let mut decoder = decoder(full_input);
+    for input in [Causal, Reread] {
+        let mut decoder = decoder(input);
         let mut n_chosen = 0;
         for request in known().into_iter().map(|position| Request::at(position, commands()[0])) {
             let decoded = decoder.greedy(std::slice::from_ref(&request), &GreedySettings::default()).unwrap();
@@ -73,7 +76,7 @@ fn the_best_action_after_a_list_is_the_one_that_greedy_decoding_writes() {
 
 #[test]
 fn every_listed_move_has_its_distribution_and_a_false_step_is_named() {
-    let mut decoder = decoder(false);
+    let mut decoder = decoder(Causal);
     let mut n_whole = 0;
     for position in known() {
         for commands in commands() {
@@ -105,8 +108,8 @@ fn every_listed_move_has_its_distribution_and_a_false_step_is_named() {
 
 #[test]
 fn fan_out_by_caches_equals_fan_out_by_whole_passes() {
-    for full_input in [false, true] {
-        let mut decoder = decoder(full_input);
+    for input in [Causal, Reread] {
+        let mut decoder = decoder(input);
         let positions = known();
         let requests: Vec<Request> = positions
             .iter()
@@ -141,7 +144,7 @@ fn fan_out_by_caches_equals_fan_out_by_whole_passes() {
 
 #[test]
 fn fan_out_of_top_k_lists_k_moves() {
-    let mut decoder = decoder(false);
+    let mut decoder = decoder(Causal);
     let three = Commands { top: Some(Top::Best(3)), ..Commands::top_all(Rules::Connect4) };
     let requests: Vec<Request> = known().into_iter().map(|position| Request::at(position, three)).collect();
     for (answer, request) in decoder.fan_out(&requests).unwrap().iter().zip(&requests) {
@@ -157,8 +160,8 @@ fn fan_out_of_top_k_lists_k_moves() {
 
 #[test]
 fn a_node_is_answered_in_two_passes_if_its_draft_is_right() {
-    for full_input in [false, true] {
-        let mut decoder = decoder(full_input);
+    for input in [Causal, Reread] {
+        let mut decoder = decoder(input);
         let commands = Commands { best: false, ..Commands::tracking(Rules::Connect4) };
         let known = positions(Rules::Connect4, 8, 1);
         let requests: Vec<Request> =

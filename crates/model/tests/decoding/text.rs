@@ -3,11 +3,14 @@
 use super::trained::{decoder, positions};
 use mavis_game::Rules;
 use mavis_lang::{Commands, Request};
-use mavis_model::decode::{GreedySettings, TextSettings, WrittenToken};
+use mavis_model::{
+    InputAttention::Reread,
+    decode::{GreedySettings, TextSettings, WrittenToken},
+};
 
 #[test]
 fn text_at_temperature_zero_is_greedy_decoding_and_warm_text_follows_its_seed() {
-    let mut decoder = decoder(true);
+    let mut decoder = decoder(Reread);
     let requests: Vec<Request> = positions(Rules::Connect4, 5, 3)
         .into_iter()
         .map(|(_, _, position)| Request::at(position, Commands::top_all_best(Rules::Connect4)))

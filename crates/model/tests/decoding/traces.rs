@@ -7,6 +7,7 @@ use mavis_lang::{
     trace::{Evaluation, Shape, trace_example},
 };
 use mavis_model::{
+    InputAttention::{Causal, Reread},
     MavModel,
     decode::{MavDecoder, TraceDecodeSettings, TraceStream},
     pack::{LossSettings, PackedBatch, Packer},
@@ -54,7 +55,7 @@ pub(crate) fn searcher() -> &'static MavModel {
 }
 
 fn train() -> MavModel {
-    let packer = Packer { loss: LossSettings::default(), input: mavis_model::InputAttention::Full };
+    let packer = Packer { loss: LossSettings::default(), input: Reread };
     let unused =
         mavis_data::AnnotatedPosition { position: Position::start(RULES), moves: Vec::new(), best: None };
     let mut packed = PackedBatch::default();
@@ -66,7 +67,7 @@ fn train() -> MavModel {
         }
     }
     packed.finish();
-    fit(config(), true, N_STEPS, |_| packed.clone())
+    fit(config(), Reread, N_STEPS, |_| packed.clone())
 }
 
 fn write(
@@ -124,8 +125,8 @@ fn mean_values_and_lists_without_repeats_are_the_same_with_and_without_drafts() 
 fn networks_that_know_no_traces_write_the_same_with_and_without_drafts_and_stop() {
     // One that speaks the language of lists only, and one that knows nothing; both break off, loop or are cut.
     let wild = initial_parameters(&config()).unwrap().iter().map(|x| x * 6.0).collect();
-    let wild = MavModel { parameters: wild, ..model(false).clone() };
-    for (model, rules) in [(model(true), Rules::Connect4), (&wild, Rules::Chess), (&wild, Rules::Togyz)] {
+    let wild = MavModel { parameters: wild, input: Reread, ..model(Causal).clone() };
+    for (model, rules) in [(model(Reread), Rules::Connect4), (&wild, Rules::Chess), (&wild, Rules::Togyz)] {
         let mut decoder = MavDecoder::cpu(model, Precision::Exact).unwrap();
         let shape = Shape { rules, breadth: 2, depth: 1, compact: false, top: Top::All };
         for most in [150, 400] {

@@ -4,6 +4,7 @@ use mavis_data::AnnotatedPosition;
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{Annotation, Commands, ExampleBuilder, Top, vocabulary};
 use mavis_model::{
+    InputAttention::{self, Causal, Full, Reread},
     MavModel,
     decode::MavDecoder,
     pack::{LossSettings, PackedBatch, Packer},
@@ -62,20 +63,25 @@ pub(crate) fn tracking(rules: Rules) -> Commands {
     Commands { top: None, best: false, ..Commands::tracking(rules) }
 }
 
-/// A model of the tests, for either way to read its input.
-pub(crate) fn model(full_input: bool) -> &'static MavModel {
-    static CAUSAL: LazyLock<MavModel> = LazyLock::new(|| train(false));
-    static FULL: LazyLock<MavModel> = LazyLock::new(|| train(true));
-    if full_input { &FULL } else { &CAUSAL }
+/// A model of the tests, for each way to read positions.
+pub(crate) fn model(input: InputAttention) -> &'static MavModel {
+    static CAUSAL: LazyLock<MavModel> = LazyLock::new(|| train(Causal));
+    static FULL: LazyLock<MavModel> = LazyLock::new(|| train(Full));
+    static REREAD: LazyLock<MavModel> = LazyLock::new(|| train(Reread));
+    match input {
+        Causal => &CAUSAL,
+        Full => &FULL,
+        Reread => &REREAD,
+    }
 }
 
-pub(crate) fn decoder(full_input: bool) -> MavDecoder {
-    MavDecoder::cpu(model(full_input), Precision::Exact).unwrap()
+pub(crate) fn decoder(input: InputAttention) -> MavDecoder {
+    MavDecoder::cpu(model(input), Precision::Exact).unwrap()
 }
 
-fn train(full_input: bool) -> MavModel {
-    let packer = Packer { loss: LossSettings::default(), input: full_input.into() };
-    fit(config(), full_input, N_STEPS, |rng| batch(&packer, rng))
+fn train(input: InputAttention) -> MavModel {
+    let packer = Packer { loss: LossSettings::default(), input };
+    fit(config(), input, N_STEPS, |rng| batch(&packer, rng))
 }
 
 /// The shape of the small networks here.
@@ -98,7 +104,7 @@ pub(crate) fn config() -> TransformerConfig {
 /// Trains a network on some batches.
 pub(crate) fn fit(
     config: TransformerConfig,
-    full_input: bool,
+    input: InputAttention,
     n_steps: usize,
     batch: impl Fn(&mut Xoshiro256PlusPlus) -> PackedBatch,
 ) -> MavModel {
@@ -114,7 +120,7 @@ pub(crate) fn fit(
         trainer.train_step(&packed.batch, &packed.rows, &settings).unwrap();
     }
     let parameters = trainer.state().unwrap().parameters;
-    MavModel { config, input: full_input.into(), step: n_steps as u64, parameters }
+    MavModel { config, input, step: n_steps as u64, parameters }
 }
 
 /// Every known position in all the ways the tests ask for it, in new orders.
