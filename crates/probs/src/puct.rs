@@ -20,6 +20,12 @@ pub(crate) struct Tree<G> {
     leaf: usize,
 }
 
+/// A leaf that waits for its values while others are looked for.
+pub(crate) struct Pending {
+    path: Vec<(usize, usize)>,
+    leaf: usize,
+}
+
 struct PuctNode<G> {
     state: G,
     /// The end of the game for the side to move.
@@ -91,6 +97,39 @@ impl<G: Planes> Tree<G> {
             return None;
         }
         Some(&self.nodes[node].state)
+    }
+
+    /// Different leaves that need values, found by at most `n` simulations. Each counts as a loss until it is fed, so that the
+    /// next one looks elsewhere; when one comes to the same leaf all the same, there are no more.
+    pub(crate) fn select_many(&mut self, n: u32, c_puct: f32) -> Vec<Pending> {
+        let mut pending: Vec<Pending> = Vec::new();
+        for _ in 0..n {
+            if self.select(c_puct).is_none() {
+                continue;
+            }
+            if pending.iter().any(|other| other.leaf == self.leaf) {
+                break;
+            }
+            for &(node, edge) in &self.path {
+                self.nodes[node].edges[edge].count(-1.0);
+            }
+            pending.push(Pending { path: std::mem::take(&mut self.path), leaf: self.leaf });
+        }
+        pending
+    }
+
+    /// The state of a leaf that waits.
+    pub(crate) fn waiting(&self, pending: &Pending) -> &G {
+        &self.nodes[pending.leaf].state
+    }
+
+    /// As [`Tree::feed`] for a leaf of [`Tree::select_many`].
+    pub(crate) fn feed_pending(&mut self, pending: Pending, priors: Vec<(Move, f32)>, value: f32) {
+        for &(node, edge) in &pending.path {
+            self.nodes[node].edges[edge].uncount(-1.0);
+        }
+        (self.path, self.leaf) = (pending.path, pending.leaf);
+        self.feed(priors, value);
     }
 
     /// The state that [`Tree::select`] found.
@@ -171,10 +210,21 @@ impl<G: Planes> Tree<G> {
     fn back_up(&mut self, mut value: f32) {
         for &(node, edge) in self.path.iter().rev() {
             value = -value;
-            let edge = &mut self.nodes[node].edges[edge];
-            edge.visits += 1;
-            edge.total += value;
+            self.nodes[node].edges[edge].count(value);
         }
+    }
+}
+
+impl Edge {
+    fn count(&mut self, value: f32) {
+        self.visits += 1;
+        self.total += value;
+    }
+
+    /// Takes back what was counted.
+    fn uncount(&mut self, value: f32) {
+        self.visits -= 1;
+        self.total -= value;
     }
 }
 
@@ -208,6 +258,30 @@ mod tests {
         assert!(winning[3].1 > 0.8, "{winning:?}");
         let threatened = search(Connect4::default(), &[3, 0, 3, 0, 3], 400);
         assert!(threatened[3].1 > 0.5, "{threatened:?}");
+    }
+
+    #[test]
+    fn leaves_found_together_are_different_and_leave_no_trace_but_their_values() {
+        let mut state = Connect4::default();
+        [3, 0, 3, 0, 3].iter().for_each(|column| state.play(Move(*column)).unwrap());
+        let mut tree = Tree::new(state);
+        let mut largest = 0;
+        while tree.visits() < 400 {
+            let before = tree.visits();
+            let pending = tree.select_many(8, 2.0);
+            let places: std::collections::HashSet<usize> = pending.iter().map(|leaf| leaf.leaf).collect();
+            assert_eq!(places.len(), pending.len());
+            largest = largest.max(pending.len());
+            for leaf in pending {
+                let state = *tree.waiting(&leaf);
+                tree.feed_pending(leaf, priors(&state, &[0.0; 7]), 0.0);
+            }
+            assert!(tree.visits() <= before + 8 && (tree.visits() > before || before == 0));
+        }
+        assert!(largest > 4, "{largest}");
+        // Losses that were only lent are gone: every mean is that of ends of games and zeros.
+        assert!(tree.means().iter().all(|(_, mean, _)| (-1.0..=1.0).contains(mean)));
+        assert!(tree.shares()[3].1 > 0.5, "{:?}", tree.shares());
     }
 
     #[test]

@@ -157,9 +157,17 @@ fn simulate<G: Planes>(
 ) -> Result<(), ProbsError> {
     let mut tree = Tree::new(state.clone());
     while (!tree.is_expanded() || tree.visits() < simulations) && !stop.is_due() {
-        let Some(leaf) = tree.select(2.0).cloned() else { continue };
-        let (value, logits) = (v.ask(&[&leaf])?, q.ask(&[&leaf])?);
-        tree.feed(priors(&leaf, logits.row(0)), value.first(0));
+        // A net takes as long for sixteen boards as for one; a small tree would only be widened by them.
+        let at_once = (1 + tree.visits() / 16).min(16).min(simulations.saturating_sub(tree.visits()).max(1));
+        let pending = tree.select_many(at_once, 2.0);
+        let leaves: Vec<&G> = pending.iter().map(|leaf| tree.waiting(leaf)).collect();
+        let (values, logits) = (v.ask(&leaves)?, q.ask(&leaves)?);
+        let answers = leaves.iter().enumerate();
+        let answers: Vec<_> =
+            answers.map(|(k, leaf)| (priors(*leaf, logits.row(k)), values.first(k))).collect();
+        for (leaf, (priors, value)) in pending.into_iter().zip(answers) {
+            tree.feed_pending(leaf, priors, value);
+        }
     }
     for (opinion, (_, mean, visits)) in opinions.iter_mut().zip(tree.means()) {
         opinion.order = visits as f32 + opinion.output;
