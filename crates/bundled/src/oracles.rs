@@ -29,7 +29,8 @@ pub const HELP: &str = "Oracles:
   othello     alpha-beta, exact near the end: othello:nodes=300000,depth=10,exact_from=16
   togyz       alpha-beta: togyz:nodes=200000,depth=12
   hex         tree search, exact where its solver reaches (up to 11x11): hex:playouts=20000,solver_nodes=200,seed=0
-  net:FILE    nets of `mavis probs train` for their game, by search: net:best.safetensors,sims=400,device=cpu
+  net:NAME    bundled nets for their game (connect4, hex7, othello, togyz), by search: net:hex7,sims=400,device=cpu
+  net:FILE    the same with nets of `mavis probs train`: net:best.safetensors
   player:LINE a player with a value for every move, such as player:mav-mcts:sims=400 or player:{mav-mcts:sims=400,device=cuda}
   htp:PROGRAM any HTP engine of Hex, by a command of its own: winning=COMMAND lists the winning moves of a color,
               rates=COMMAND moves with their win rates; also args=ARGUMENTS, setup=COMMANDS with ';' between them,
@@ -206,7 +207,7 @@ fn syzygy(spec: &PlayerSpec) -> Result<OracleMaker, OracleSpecError> {
 }
 
 fn net(spec: &PlayerSpec) -> Result<OracleMaker, OracleSpecError> {
-    let Some(file) = &spec.argument else { return Err(fault("expected net:FILE")) };
+    let Some(file) = &spec.argument else { return Err(fault("expected net:NAME or net:FILE")) };
     let (mut simulations, mut device) = (400, Device::Cpu);
     for (key, value) in &spec.options {
         match key.as_str() {
@@ -220,7 +221,12 @@ fn net(spec: &PlayerSpec) -> Result<OracleMaker, OracleSpecError> {
         }
     }
     // The nets are shared by all threads.
-    let oracle = NetOracle::load(Path::new(file), simulations, device).map_err(fault)?;
+    let path = Path::new(file);
+    let oracle = match crate::NETS.iter().find(|net| net.name == file) {
+        Some(net) => NetOracle::from_bytes(path, net.bytes, simulations, device),
+        None => NetOracle::load(path, simulations, device),
+    };
+    let oracle = oracle.map_err(fault)?;
     Ok(OracleMaker { build: Box::new(move || Ok(Box::new(oracle.clone()))) })
 }
 

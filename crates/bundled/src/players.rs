@@ -3,7 +3,7 @@
 use mavis_play::{
     Registry, add_engines, add_models, add_mpc, add_oracles, add_predictors, add_scripted, add_servers,
 };
-use mavis_probs::add_probs;
+use mavis_probs::add_bundled_probs;
 use std::ffi::OsString;
 
 /// What players may use of the program's environment.
@@ -33,7 +33,7 @@ pub fn players(surroundings: &Surroundings) -> Registry {
     add_models(&mut registry, crate::model, crate::search_model);
     add_servers(&mut registry, server_key.clone());
     add_predictors(&mut registry, search_path.clone());
-    add_probs(&mut registry);
+    add_bundled_probs(&mut registry, crate::NETS);
     add_scripted(&mut registry);
     // Made of the players above, so it comes after them.
     add_mpc(&mut registry);

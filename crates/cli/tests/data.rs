@@ -308,7 +308,7 @@ fn tablebases_annotate_endings_and_set_the_rest_aside() {
     assert_eq!(values, [1.0, 1.0]);
     mavis.check_bad("data annotate endings.parquet --oracle syzygy:none --out x", "none");
     mavis.check_bad("data annotate endings.parquet --oracle syzygy --out x", "expected syzygy:DIR");
-    mavis.check_bad("data annotate endings.parquet --oracle net --out x", "expected net:FILE");
+    mavis.check_bad("data annotate endings.parquet --oracle net --out x", "expected net:NAME or net:FILE");
     mavis.check_bad("data annotate endings.parquet --oracle net:none --out x", "none");
     mavis.check_bad(
         "data annotate endings.parquet --oracle net:none,sims=0 --out x",

@@ -58,6 +58,37 @@ fn a_model_plays_at_once_and_with_search() {
 }
 
 #[test]
+fn bundled_nets_play_by_name_and_by_the_game_without_a_file() {
+    let mavis = mavis();
+    for (game, name) in
+        [("connect4", "connect4"), ("othello", "othello"), ("togyz", "togyz"), ("hex:size=7", "hex7")]
+    {
+        // The same nets either way: against the same opponent the games are equal, move for move.
+        let [by_name, by_game] = [format!("probs:{name}"), "probs".to_owned()].map(|player| {
+            let line = format!("play --game {game} --first {player} --second random --seed 5 --json");
+            let game: serde_json::Value = serde_json::from_str(&mavis.stdout(&line)).unwrap();
+            let moves = game["moves"].as_array().unwrap().iter();
+            moves.map(|mv| mv["move"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        });
+        assert!(by_name.len() > 6, "{name}: {by_name:?}");
+        assert_eq!(by_name, by_game, "{name}");
+    }
+    let search = "play --game connect4 --first probs:connect4,expand=30 --second probs:time=0.02 --json";
+    mavis.run(search);
+    mavis.run("data selfplay --game connect4 -n 2 --oracle net:connect4,sims=20 --seed 1 --out judged");
+    mavis.check_bad(
+        "play --game chess --first probs --second random",
+        "no bundled net plays chess (bundled: connect4, hex7, othello, togyz); name a file: probs:FILE",
+    );
+    mavis.check_bad("play --game hex --first probs --second random", "no bundled net plays hex");
+    mavis.check_bad("play --game othello --first probs:connect4 --second random", "does not play othello");
+    mavis.check_bad(
+        "play --game connect4 --first probs:connect5 --second random",
+        "'connect5' is neither a file nor a bundled net (bundled: connect4",
+    );
+}
+
+#[test]
 fn bad_input_is_one_clear_line() {
     let mavis = mavis();
     mavis.check_bad("probs train --game draughts --out a", "unknown game 'draughts'");
@@ -71,7 +102,6 @@ fn bad_input_is_one_clear_line() {
     );
     mavis.check_bad("probs train --game connect4 --max-minutes=-1 --out a", "minutes");
     mavis.check_bad("probs plot nowhere --out a.svg", "nowhere/metrics.jsonl");
-    mavis.check_bad("play --game connect4 --first probs --second random", "name a model");
     mavis
         .check_bad("play --game connect4 --first probs:none.safetensors --second random", "none.safetensors");
     mavis.check_bad("play --game connect4 --first probs:x,expand=0 --second random", "expand");

@@ -10,7 +10,7 @@
 //! round and the number of a game: [`train`] can be killed at any moment and goes on to the same numbers.
 //!
 //! [`evaluate`] rates the greedy player against random and lookahead agents on the paper's scale; [`elo_curve`] draws its figures;
-//! [`add_probs`] makes players out of models. `docs/probs.md` tells the whole story with its results.
+//! [`add_probs`] makes players out of models, [`add_bundled_probs`] also out of those inside the program. `docs/probs.md` tells the whole story with its results.
 //!
 //! ```
 //! use mavis_game::{Connect4, Rules};
@@ -37,6 +37,7 @@ mod fit;
 mod learner;
 mod meter;
 mod model;
+mod nets;
 mod oracle;
 mod planes;
 mod player;
@@ -56,9 +57,10 @@ pub use evaluation::evaluate;
 pub use learner::{Learner, Progress};
 pub use meter::{Meter, Phase, Stage};
 pub use model::{Model, ModelConfig};
+pub use nets::{BundledNet, BundledNets};
 pub use oracle::NetOracle;
 pub use planes::Planes;
-pub use player::{Effort, ProbsPlayer, add_probs};
+pub use player::{Effort, ProbsPlayer, add_bundled_probs, add_probs};
 pub use preset::{PRESETS, preset, small_settings};
 pub use rating::{AGENTS, rating};
 pub use run::{RunOptions, Summary, read_metrics, train, train_game};

@@ -129,7 +129,26 @@ impl Model {
     /// # Errors
     /// As [`Model::load`], and when the device is not there.
     pub fn load_on<G: Planes + FromRules>(path: &Path, device: Device) -> Result<Self, ProbsError> {
-        let file = SmallCheckpoint::<ModelConfig>::load(path, None)?;
+        Self::from_checkpoint::<G>(SmallCheckpoint::load(path, None)?, path, device)
+    }
+
+    /// The same from memory, such as nets built into the program; `name` appears in errors.
+    ///
+    /// # Errors
+    /// As [`Model::load_on`].
+    pub fn from_bytes<G: Planes + FromRules>(
+        name: &Path,
+        bytes: &[u8],
+        device: Device,
+    ) -> Result<Self, ProbsError> {
+        Self::from_checkpoint::<G>(SmallCheckpoint::from_bytes(name, bytes, None)?, name, device)
+    }
+
+    fn from_checkpoint<G: Planes + FromRules>(
+        file: SmallCheckpoint<ModelConfig>,
+        path: &Path,
+        device: Device,
+    ) -> Result<Self, ProbsError> {
         let config = file.config;
         let start = G::start(config.rules::<G>()?);
         let fits = config.value.input == start.shape()

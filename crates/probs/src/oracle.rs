@@ -1,4 +1,4 @@
-//! An oracle made of trained nets: `net:FILE`.
+//! An oracle made of trained nets: `net:NAME` or `net:FILE`.
 
 use crate::{
     Algorithm, Model, ProbsError,
@@ -32,15 +32,28 @@ impl NetOracle {
     /// # Errors
     /// When the file is no such model, or the device is not there.
     pub fn load(path: &Path, simulations: u32, device: Device) -> Result<Self, ProbsError> {
-        let model = Model::load_on::<Position>(path, device)?;
-        let rules = model.config.rules::<Position>()?;
-        // The content and not the path: a table says by which weights it was made, wherever they lie.
         let bytes = std::fs::read(path).map_err(|source| ProbsError::File {
             action: "read",
             path: path.to_owned(),
             source,
         })?;
-        let name = format!("net-{:016x}", mavis_stable::seed::hash_bytes(0, &bytes));
+        Self::from_bytes(path, &bytes, simulations, device)
+    }
+
+    /// The same with nets in memory; `name` appears in errors.
+    ///
+    /// # Errors
+    /// As [`NetOracle::load`].
+    pub fn from_bytes(
+        name: &Path,
+        bytes: &[u8],
+        simulations: u32,
+        device: Device,
+    ) -> Result<Self, ProbsError> {
+        let model = Model::from_bytes::<Position>(name, bytes, device)?;
+        let rules = model.config.rules::<Position>()?;
+        // The content and not the path: a table says by which weights it was made, wherever they lie.
+        let name = format!("net-{:016x}", mavis_stable::seed::hash_bytes(0, bytes));
         Ok(Self { model: Arc::new(model), rules, name, simulations: simulations.max(1) })
     }
 

@@ -1,8 +1,11 @@
-//! Players made of a trained model: `probs:FILE`.
+//! Players made of a trained model: `probs`, `probs:NAME` or `probs:FILE`.
 
 mod think;
 
-use crate::{Algorithm, Model, Planes, ProbsError};
+use crate::{
+    Algorithm, BundledNets, Model, Planes, ProbsError,
+    nets::{known, names},
+};
 use mavis_game::{FromRules, Game, Position};
 use mavis_net::Device;
 use mavis_play::{
@@ -11,7 +14,8 @@ use mavis_play::{
 };
 use mavis_search::{Stop, beam};
 use std::{
-    path::PathBuf,
+    fmt,
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -36,8 +40,10 @@ pub struct Effort {
 /// Plays the move of greatest q-value, at once or after a search.
 pub struct ProbsPlayer<G: Game = Position> {
     name: String,
-    model: Arc<Model>,
-    rules: G::Rules,
+    /// The nets and their game; `None` until a game asks for bundled nets.
+    own: Option<(Arc<Model>, G::Rules)>,
+    /// Where the nets of another game come from. `None` means that it plays one game only.
+    others: Option<(BundledNets, Device)>,
     effort: Effort,
 }
 
@@ -48,7 +54,7 @@ impl<G: Planes> ProbsPlayer<G> {
     /// When the model is of another game.
     pub fn new(name: String, model: Arc<Model>, effort: Effort) -> Result<Self, ProbsError> {
         let rules = model.config.rules::<G>()?;
-        Ok(Self { name, model, rules, effort })
+        Ok(Self { name, own: Some((model, rules)), others: None, effort })
     }
 
     /// The search to do under the limits of a turn; `None` for the move at once.
@@ -69,13 +75,38 @@ impl<G: Planes> ProbsPlayer<G> {
     }
 }
 
-impl<G: Planes> Player<G> for ProbsPlayer<G> {
+impl<G: Planes + FromRules> ProbsPlayer<G> {
+    /// The nets for a game, which are loaded when it is first played.
+    fn model(&mut self, rules: G::Rules) -> Result<Arc<Model>, PlayerError> {
+        if let Some((model, own)) = &self.own
+            && *own == rules
+        {
+            return Ok(Arc::clone(model));
+        }
+        let Some((nets, device)) = self.others else {
+            return Err(PlayerError::unsupported(&self.name, rules));
+        };
+        let game = rules.to_string();
+        let net = nets.iter().find(|net| net.game == game).ok_or_else(|| {
+            PlayerError::Failed(format!(
+                "no bundled net plays {game} ({}); name a file: probs:FILE",
+                known(nets)
+            ))
+        })?;
+        let model = net.load::<G>(device).map_err(|error| PlayerError::Failed(error.to_string()))?;
+        let model = Arc::new(model);
+        self.own = Some((Arc::clone(&model), rules));
+        Ok(model)
+    }
+}
+
+impl<G: Planes + FromRules> Player<G> for ProbsPlayer<G> {
     fn name(&self) -> String {
         self.name.clone()
     }
 
     fn ready_for(&mut self, rules: G::Rules) -> Result<(), PlayerError> {
-        if rules == self.rules { Ok(()) } else { Err(PlayerError::unsupported(&self.name, rules)) }
+        self.model(rules).map(|_| ())
     }
 
     fn choose(&mut self, turn: &mut Turn<'_, G>) -> Result<Choice, PlayerError> {
@@ -83,14 +114,14 @@ impl<G: Planes> Player<G> for ProbsPlayer<G> {
     }
 
     fn analyze(&mut self, turn: &mut Turn<'_, G>) -> Result<Analysis, PlayerError> {
-        self.ready_for(turn.position.rules())?;
+        let model = self.model(turn.position.rules())?;
         let search = self.search(turn);
-        let (mut opinions, nodes) = think(turn.position, &self.model, search.as_ref())
+        let (mut opinions, nodes) = think(turn.position, &model, search.as_ref())
             .map_err(|error| PlayerError::Failed(error.to_string()))?;
         opinions.retain(|opinion| turn.limit.allows(opinion.mv));
         // A stable sort: equals stay in the order of the rules, as in training.
         opinions.sort_by(|a, b| b.order.total_cmp(&a.order));
-        let moves = opinions.iter().map(|opinion| opinion.analysis(self.model.config.algorithm)).collect();
+        let moves = opinions.iter().map(|opinion| opinion.analysis(model.config.algorithm)).collect();
         let analysis = Analysis::of_moves(moves, nodes)
             .ok_or_else(|| PlayerError::Failed("no legal move".to_owned()))?;
         analysis.report(&turn.limit, turn.sink);
@@ -111,13 +142,25 @@ impl Opinion {
     }
 }
 
-/// Adds `probs`.
+/// Adds `probs`, which plays with nets of files.
 pub fn add_probs<G: Planes + FromRules>(registry: &mut Registry<G>) {
+    add_bundled_probs(registry, &[]);
+}
+
+/// Adds `probs` with nets that it also takes by name, or by the game being played where no name is given.
+pub fn add_bundled_probs<G: Planes + FromRules>(registry: &mut Registry<G>, nets: BundledNets) {
+    let argument = match nets {
+        [] => "the model: best.safetensors or model.safetensors of a run".to_owned(),
+        _ => format!(
+            "bundled nets by name ({}), or a file: best.safetensors or model.safetensors of a run (default the bundled nets of the game)",
+            names(nets)
+        ),
+    };
     registry.add(Kind {
         name: "probs",
         help: "nets trained by `mavis probs train`, for their game",
         keys: vec![
-            Key::new("argument", "the model: best.safetensors or model.safetensors of a run"),
+            Key::new("argument", &argument),
             Key::new(
                 "expand",
                 "nodes of a beam search a move, or simulations (default none: the best q-value at once)",
@@ -127,31 +170,69 @@ pub fn add_probs<G: Planes + FromRules>(registry: &mut Registry<G>) {
             Key::new("depth", "deepest node the beam search expands (default 99)"),
         ],
         open: false,
-        build: Box::new(|options, _| build(options)),
+        build: Box::new(move |options, _| build(options, nets)),
     });
 }
 
-fn build<G: Planes + FromRules>(options: &mut Options<'_>) -> Result<Box<dyn Player<G>>, BuildError> {
+fn build<G: Planes + FromRules>(
+    options: &mut Options<'_>,
+    nets: BundledNets,
+) -> Result<Box<dyn Player<G>>, BuildError> {
     let unavailable = |reason: String| BuildError::Unavailable { player: "probs".to_owned(), reason };
-    let path: PathBuf = options
-        .argument()?
-        .ok_or_else(|| unavailable("name a model: probs:runs/first/best.safetensors".to_owned()))?;
+    let argument: Option<String> = options.argument()?;
     let expansions: Option<u32> = options.positive("expand")?;
     let depth: Option<u32> = options.positive("depth")?;
     let time = options.seconds("time")?;
     let device: Device = options.value("device")?.unwrap_or_default();
-    let model = Model::load_on::<G>(&path, device).map_err(|error| unavailable(error.to_string()))?;
-    let stem = path.parent().and_then(|folder| folder.file_name()).unwrap_or(path.as_os_str());
-    let mut name = format!("probs:{}", stem.to_string_lossy());
-    for (key, value) in [
-        ("expand", expansions.map(|n| n.to_string())),
-        ("time", time.map(|time| time.as_secs_f64().to_string())),
-    ] {
-        if let Some(value) = value {
-            name.push_str(&format!(",{key}={value}"));
+    let effort = Effort { expansions, time, depth };
+    let (label, model) = match argument.as_deref() {
+        None if nets.is_empty() => {
+            return Err(unavailable("name a model: probs:runs/first/best.safetensors".to_owned()));
+        }
+        None => ("probs".to_owned(), None),
+        Some(name) => {
+            let model = load::<G>(name, nets, device).map_err(unavailable)?;
+            (format!("probs:{}", short(name)), Some(model))
+        }
+    };
+    let name = label + &effort.to_string();
+    let player = match model {
+        Some(model) => ProbsPlayer::<G>::new(name, Arc::new(model), effort)
+            .map_err(|error| unavailable(error.to_string()))?,
+        None => ProbsPlayer { name, own: None, others: Some((nets, device)), effort },
+    };
+    Ok(Box::new(player))
+}
+
+/// Nets by the name of bundled ones or by their file.
+fn load<G: Planes + FromRules>(name: &str, nets: BundledNets, device: Device) -> Result<Model, String> {
+    let path = Path::new(name);
+    let loaded = match nets.iter().find(|net| net.name == name) {
+        Some(net) => net.load::<G>(device),
+        None if !nets.is_empty() && !path.exists() => {
+            return Err(format!("'{name}' is neither a file nor a bundled net ({})", known(nets)));
+        }
+        None => Model::load_on::<G>(path, device),
+    };
+    loaded.map_err(|error| error.to_string())
+}
+
+/// The folder of a run for its files, which are all named alike.
+fn short(name: &str) -> String {
+    let path = Path::new(name);
+    let stem = path.parent().and_then(Path::file_name).unwrap_or(path.as_os_str());
+    stem.to_string_lossy().into_owned()
+}
+
+/// As options behind a name.
+impl fmt::Display for Effort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(expansions) = self.expansions {
+            write!(f, ",expand={expansions}")?;
+        }
+        match self.time {
+            Some(time) => write!(f, ",time={}", time.as_secs_f64()),
+            None => Ok(()),
         }
     }
-    let player = ProbsPlayer::<G>::new(name, Arc::new(model), Effort { expansions, time, depth })
-        .map_err(|error| unavailable(error.to_string()))?;
-    Ok(Box::new(player))
 }

@@ -8,7 +8,8 @@ use mavis_game::Rules;
 use mavis_play::PlayerSpec;
 
 /// Kinds that use nothing but the processor.
-const FREE: [&str; 7] = ["random", "lookahead", "mcts", "mav", "mav-is", "mav-mcts", "scripted-mcts"];
+const FREE: [&str; 8] =
+    ["random", "lookahead", "mcts", "mav", "mav-is", "mav-mcts", "probs", "scripted-mcts"];
 /// Kinds that are free except in chess, where they start an engine.
 const ORACLES: [&str; 2] = ["oracle", "oracle-mcts"];
 /// Kinds made of other players, with the keys that name them.
@@ -87,7 +88,7 @@ impl Policy {
                 "human" => ApiError::bad("a person plays on the page, not through a player line"),
                 "uci" | "htp" | "gtp" => refused("starts a program"),
                 "openai" | "openai-mcts" => refused("calls another server"),
-                "predictor" | "probs" => refused("reads a file"),
+                "predictor" => refused("reads a file"),
                 // Unknown kinds are refused by the registry, with a better word.
                 _ => return Ok(()),
             });
@@ -149,6 +150,7 @@ mod tests {
             "mav:device=cuda",
             "predictor:x",
             "probs:/etc/shadow",
+            "probs:device=cuda",
             "oracle:sh",
             "oracle",
             "oracle-mcts:sims=3",
@@ -173,6 +175,7 @@ mod tests {
             "mav-mcts:sims=10,batch=4",
             "mav-is:breadth=3,depth=2",
             "mpc:evaluator=mav",
+            "probs:expand=50",
         ] {
             check(&[], line, Rules::Chess, true);
         }

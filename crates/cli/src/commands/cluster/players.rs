@@ -111,6 +111,8 @@ impl Walk<'_> {
                     return Err(format!("a job must not set '{key}' of an engine"));
                 }
             }
+            // Every worker has the bundled nets.
+            "probs" if argument.as_ref().is_none_or(|name| is_bundled(name)) => {}
             "probs" | "predictor" => {
                 let file = argument.as_mut().ok_or("expected a file of weights")?;
                 *file = self.model(file)?;
@@ -146,6 +148,10 @@ impl Walk<'_> {
         self.parts.models.insert(file.to_owned());
         (self.rename)(file)
     }
+}
+
+fn is_bundled(name: &str) -> bool {
+    mavis_bundled::NETS.iter().any(|net| net.name == name)
 }
 
 #[cfg(test)]
@@ -188,6 +194,8 @@ mod tests {
         );
         check("staged:{mav:model=a/b.safetensors},endgame=uci", Ok((&["stockfish"], &["a/b.safetensors"])));
         check("probs:best.safetensors", Ok((&[], &["best.safetensors"])));
+        check("probs:connect4,expand=20", Ok((&[], &[])));
+        check("probs", Ok((&[], &[])));
         check("uci:/bin/sh", Err("'/bin/sh'"));
         check("uci:stockfish,Debug Log File=x", Err("'Debug Log File'"));
         check("uci:stockfish,args=x", Err("'args'"));
