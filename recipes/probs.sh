@@ -20,8 +20,8 @@ othello-probs  2 $device --game othello $probs --set games=200 --set expansions=
 othello-azero  2 $device --game othello $azero --set games=512 --set simulations=48 --set evaluation.games=100
 togyz-probs    2 $device --game togyz $probs --set games=128 --set evaluation.games=100
 togyz-azero    2 $device --game togyz $azero --set games=512 --set simulations=32 --set evaluation.games=100
-hex7-azero     2 $device --game hex:size=7 $azero --set games=1024 --set simulations=64
-hex11-azero    2 $device --game hex $azero --set net=420k --set games=256 --set simulations=64 --set evaluation.plies=1
+hex7-azero     2 $device --game hex:size=7 $azero --set games=1024 --set simulations=64 --set c_puct=1.0
+hex11-azero    2 $device --game hex $azero --set net=420k --set games=256 --set simulations=64 --set c_puct=1.0 --set evaluation.plies=1
 paper-seed1    1 cpu --game connect4 --preset paper --seed 1
 paper-seed2    1 cpu --game connect4 --preset paper --seed 2
 paper-seed3    1 cpu --game connect4 --preset paper --seed 3
