@@ -1,0 +1,42 @@
+"""The tables of paper 003: MPC-MC over engines."""
+
+from markdown import NOT_MEASURED, table
+
+SETS = (
+    ("mpc-two-engines", "two engines", "Two engines: Stockfish evaluates, Toga is nominal and true opponent", "The paper's engines are Stockfish and Komodo Dragon"),
+    ("mpc", "one engine", "One engine: Stockfish is evaluator, nominal and true opponent", "The paper's engine is Stockfish"),
+)
+
+
+def sections(page):
+    paper = page.papers["mpc"]
+    out = ["", "## Tables of paper 003: MPC-MC over engines", "", f"Points of MPC-MC against the engine, percent with the interval over opening pairs; the paper: {paper['source']}, by its limit of time per call."]
+    out.append("Limits of our calls are in the recipes.")
+    for log, key, title, note in SETS:
+        result = page.result(log)
+        ours = {name(cell): cell for cell in (result["cells"] if result else [])}
+        theirs = paper[key]
+        known = sorted({*ours, *(kind for column in theirs.values() for kind in column)})
+        rows = []
+        for kind in known:
+            steps, against, player = kind.split()
+            rows.append([steps, against, player, points(ours.get(kind)), *(column.get(kind, "") for column in theirs.values())])
+        out += ["", f"### {title}", "", f"{note}."]
+        out += table(["steps", "opponent", "player", "ours", *(f"paper, {limit}" for limit in theirs)], rows)
+        out += page.sources(log)
+    return out
+
+
+def name(cell):
+    steps = cell["steps"].replace("half", "1/2")
+    return f"{steps} {cell['against']} {'fortified' if cell['fortified'] else 'standard'}"
+
+
+def points(cell):
+    """Points won and lost, the share of them and its interval."""
+    if cell is None or cell["share"] is None:
+        return NOT_MEASURED
+    won = cell["wins"] + cell["draws"] / 2
+    lost = cell["losses"] + cell["draws"] / 2
+    value, low, high = (100 * part for part in cell["share"])
+    return f"{won:g}-{lost:g}: {value:.1f} % ({low:.1f} to {high:.1f})"
