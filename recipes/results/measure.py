@@ -272,10 +272,12 @@ def counts(games):
 
 
 def ratings(metrics):
-    """The ratings of a training run, one for each evaluation."""
+    """The ratings of a training run, one for each evaluation, or none if it did not get to one."""
     lines = [json.loads(line) for line in metrics.read_text().splitlines()]
     keys = ("round", "elo", "low", "high", "evaluations", "seconds")
-    return {"ratings": [{key: line[key] for key in keys} for line in lines if line["event"] == "evaluation"]}
+    found = [{key: line[key] for key in keys} for line in lines if line["event"] == "evaluation"]
+    # The untrained net alone is no result.
+    return {"ratings": found} if len(found) > 1 else None
 
 
 def read_log(path):

@@ -20,7 +20,7 @@ from markdown import NOT_MEASURED, Page, table
 HERE = pathlib.Path(__file__).resolve().parent
 INTRODUCTION = """# Results
 
-The tables and figures of the four papers, measured with the weights in `models/`.
+The tables and figures of the four papers beside our own measurements.
 `recipes/results/page.py` writes this page from the logs in `recipes/results/logs` and the papers' numbers in `recipes/results/papers.json`; do not edit it.
 `recipes/results/measure.py` makes the logs: each is one command of `mavis`, its JSON output, and the SHA-256 of the weights it used.
 Under each table stands the command behind it, with the first twelve digits of that hash; a row without a log says "not measured".

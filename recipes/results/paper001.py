@@ -173,6 +173,7 @@ def internal(page):
             player = ours.get(name)
             tokens = f"{player['tokens']:.0f}" if player and "tokens" in player else ""
             rows.append([name, elo(player and player["elo"]), tokens, str(player["games"]) if player else ""])
+        rows = rows if ours else [["all", NOT_MEASURED, "", ""]]
         out += ["", f"### {title[0].upper()}{title[1:]}", *table(["player", "Elo", "tokens per move", "games"], rows), *page.sources(f"internal-{game}")]
         points = sorted((p["tokens"], p["elo"]["value"], p["elo"]["low"], p["elo"]["high"]) for p in ours.values() if "tokens" in p)
         if points:

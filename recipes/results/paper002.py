@@ -26,6 +26,7 @@ def table1(page):
     out = ["", "## Table 1 of paper 002: without search", "", f"Puzzles and actions in percent; the paper: {paper['source']}."]
     out.append("Puzzles: the whole listed solution; the paper's 10,000 were curated by others, ours are the first 10,000 of the Lichess database by id.")
     out.append("Actions and Kendall's tau: validation positions of games in no training file, annotated by Stockfish 15.1 with 5,000 nodes; the paper's oracle had 0.05 s per move.")
+    out.append("Our tau is tau-b, averaged over positions.")
     out += table(["model", "puzzles", "actions", "Kendall's tau"], rows)
     rows = []
     for name, show in (("co-best accuracy", share), ("regret", plain), ("value error", plain), ("value error by move", plain)):
