@@ -3,9 +3,9 @@
 import math
 from html import escape
 
-WIDTH, HEIGHT = 640, 360
-LEFT, RIGHT, TOP, BOTTOM = 64, 190, 34, 48
-COLORS = ("#1f6feb", "#d1480f", "#1a7f37", "#8250df", "#9a6700", "#57606a", "#bf3989")
+WIDTH, HEIGHT = 720, 360
+LEFT, RIGHT, TOP, BOTTOM = 64, 240, 34, 48
+COLORS = ("#1f6feb", "#d1480f", "#1a7f37", "#8250df", "#9a6700", "#57606a", "#bf3989", "#0a3069")
 
 
 def plot(title, x_label, y_label, lines, logarithmic=False):

@@ -17,6 +17,7 @@ and annotations. Environment:
     DRAIN        seconds that running games get after BUDGET before they are dropped (90)
     CONCURRENCY  games at once in leagues (as many as the program chooses)
     WITHOUT      a regular expression: league players whose name matches are left out
+    PROBS        the training runs of recipes/probs.sh (runs/probs); they are read, not made
 
 Each log has the seconds it took, which docs/results.md lists.
 """
@@ -52,6 +53,7 @@ class Settings:
         self.drain = number("DRAIN", 90)
         self.concurrency = environment.get("CONCURRENCY") or None
         self.without = environment.get("WITHOUT") or None
+        self.probs = pathlib.Path(environment.get("PROBS") or "runs/probs")
 
 
 def main(arguments):
@@ -102,7 +104,7 @@ def measure(measurement, settings):
     print(f"{name}: {plan.shown}", file=sys.stderr, flush=True)
     plan.prepare()
     began = time.monotonic()
-    output, stopped = run(plan.command, settings)
+    output, stopped = run(plan.command, settings) if plan.command else ("", False)
     seconds = time.monotonic() - began
     result = None if output is None else plan.result(output)
     if result is None:
@@ -113,10 +115,10 @@ def measure(measurement, settings):
         "command": plan.shown,
         "changes": plan.changes,
         "models": plan.models,
-        "version": version(settings.mavis),
-        "device": device_name(settings.device),
-        "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
-        "seconds": round(seconds),
+        "version": version(settings.mavis) if plan.command else "",
+        "device": device_name(settings.device) if plan.command else "devices of the recipe",
+        "date": datetime.datetime.fromtimestamp(plan.finished(), datetime.timezone.utc).strftime("%Y-%m-%d"),
+        "seconds": round(seconds if plan.command else result["ratings"][-1]["seconds"]),
         "stopped": stopped,
         "result": result,
     }
@@ -144,6 +146,7 @@ class Plan:
         self.key = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:8]
         self.folder = settings.work / f"{measurement['name']}-{self.key}"
         self.arguments = [self.fill(argument) for argument in measurement.get("arguments", [])]
+        self.metrics = self.find_metrics(measurement)
         self.missing = self.first_missing(measurement)
         self.command, self.shown = self.commands(measurement)
 
@@ -180,6 +183,8 @@ class Plan:
         for path, digest in self.models.items():
             if digest is None:
                 return f"{path} is not there"
+        if self.kind == "probs" and self.metrics is None:
+            return f"recipes/probs.sh has left no run {measurement['run']} in {self.settings.probs}"
         for argument in self.arguments:
             if argument == "":
                 return "the games of its league are not there"
@@ -194,14 +199,25 @@ class Plan:
             shown = [re.sub(r"-[0-9a-f]{8}$", "", argument) for argument in arguments]
             return [self.settings.mavis, *arguments], "mavis " + shlex.join(shown)
         if self.kind == "probs":
-            shown = ["mavis", *self.arguments, "--out", f"runs/results/{measurement['name']}"]
-            return [self.settings.mavis, *self.arguments, "--out", str(self.folder), "--json"], shlex.join(shown)
+            return None, f"RUNS={measurement['run']} recipes/probs.sh"
         verb = {"league": ["league", "run"], "mpc": ["mpc", "table"]}[self.kind]
         more = ["--concurrency", self.settings.concurrency] if self.settings.concurrency else []
         name = measurement["name"]
         run = [self.settings.mavis, *verb, "--config", str(self.folder) + ".toml", "--out", str(self.folder), *more, "--json"]
         shown = ["mavis", *verb, "--config", f"recipes/{measurement['config']}", "--out", f"runs/results/{name}", *more]
         return run, shlex.join(shown)
+
+    def find_metrics(self, measurement):
+        """The metrics of a training run, in its folder or as recipes/probs.sh collects them; or none."""
+        if self.kind != "probs":
+            return None
+        run = measurement["run"]
+        places = (self.settings.probs / run / "metrics.jsonl", self.settings.probs / "out" / f"{run}-metrics.jsonl")
+        return next((path for path in places if path.is_file()), None)
+
+    def finished(self):
+        """When a measurement ended that ends now, or a run that was there."""
+        return self.metrics.stat().st_mtime if self.metrics else time.time()
 
     def same_command(self, log):
         """Whether a log was made by this command, whatever the device and the games at once."""
@@ -218,7 +234,7 @@ class Plan:
     def result(self, output):
         """The program's JSON; for a league also what its games add up to; for a training run its ratings."""
         if self.kind == "probs":
-            return ratings(self.folder / "metrics.jsonl")
+            return ratings(self.metrics)
         try:
             answer = json.loads(output)
         except ValueError:
