@@ -58,6 +58,12 @@ def puzzles(value):
     return log | {"result": {"player": "mav", "n": 9, "n_asked": 9, "metrics": [solved]}}
 
 
+def test_half_a_measurement_is_not_kept():
+    code = "import measure as m; print([m.is_partial(x) for x in ({'n': 3, 'n_asked': 9}, {'finished': 3, 'planned': 4}, {'n': 9, 'n_asked': 9}, {'cells': []})])"
+    shown = subprocess.run([sys.executable, "-B", "-c", code], cwd=RECIPES, capture_output=True, text=True)
+    assert shown.stdout.strip() == "[True, True, False, False]", shown.stderr
+
+
 def test_a_measurement_is_kept_and_not_repeated(tmp_path):
     """Two measurements with the real program: puzzles, and a league whose games are counted."""
     recipes = tmp_path / "recipes"

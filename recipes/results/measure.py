@@ -107,8 +107,8 @@ def measure(measurement, settings):
     output, stopped = run(plan.command, settings) if plan.command else ("", False)
     seconds = time.monotonic() - began
     result = None if output is None else plan.result(output)
-    if result is None:
-        print(f"{name}: failed, no log is written", file=sys.stderr)
+    if result is None or (not stopped and is_partial(result)):
+        print(f"{name}: failed or interrupted, no log is written", file=sys.stderr)
         return False
     log = {
         "name": name,
@@ -261,6 +261,11 @@ def run(command, settings):
                 child.send_signal(signal.SIGINT)
         child.kill()
         return None, stopped
+
+
+def is_partial(result):
+    """Whether someone stopped the program before its end: the same command resumes a league."""
+    return result.get("finished", 0) < result.get("planned", 0) or result.get("n", 0) < result.get("n_asked", 0)
 
 
 def counts(games):
