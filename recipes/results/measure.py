@@ -195,9 +195,10 @@ class Plan:
     def commands(self, measurement):
         """What is run, and what the log says: the recipe in place of its filled-in copy."""
         if self.kind == "eval":
-            arguments = self.arguments
-            shown = [re.sub(r"-[0-9a-f]{8}$", "", argument) for argument in arguments]
-            return [self.settings.mavis, *arguments], "mavis " + shlex.join(shown)
+            # The league's folder as a plain `mavis league run` of the log's command would name it.
+            league = lambda argument: re.sub(r"^\{league:(.*)\}$", r"runs/results/\1", argument)
+            shown = [self.fill(league(argument)) for argument in measurement["arguments"]]
+            return [self.settings.mavis, *self.arguments], "mavis " + shlex.join(shown)
         if self.kind == "probs":
             return None, f"RUNS={measurement['run']} recipes/probs.sh"
         verb = {"league": ["league", "run"], "mpc": ["mpc", "table"]}[self.kind]

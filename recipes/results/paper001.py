@@ -193,4 +193,9 @@ def seen(page):
     rows = [["all moves", share(found and found["overall"]), str(found["n"]) if found else "", f"{paper['all']} %"]]
     rows += [[f"moves {band['band']}", share(band["estimate"]), str(band["n"]), ""] for band in (found["bands"] if found else [])]
     rows.append(["moves 20 to 50", "see the rows above" if found else NOT_MEASURED, "", paper["middle"]])
-    return [*out, *table(["", "seen, %", "positions", "paper"], rows), *page.sources("seen")]
+    out += [*table(["", "seen, %", "positions", "paper"], rows), "", "The games are those of `table2-chess`, with its weights.", *page.sources("seen")]
+    if found:
+        points = [(sum(map(int, band["band"].split("-"))) / 2, *(100 * band["estimate"][key] for key in ("value", "low", "high"))) for band in found["bands"]]
+        svg = plot("Positions of games that were trained on", "move number", "percent seen", [("MAV (mean scoring)", points)])
+        out += page.figure("seen", "Share of positions seen in training by move number", svg)
+    return out
