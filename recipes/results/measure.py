@@ -105,7 +105,7 @@ def measure(measurement, settings):
     plan.prepare()
     began = time.monotonic()
     output, stopped = run(plan.command, settings) if plan.command else ("", False)
-    seconds = time.monotonic() - began
+    elapsed = time.monotonic() - began
     result = None if output is None else plan.result(output)
     if result is None or (not stopped and is_partial(result)):
         print(f"{name}: failed or interrupted, no log is written", file=sys.stderr)
@@ -118,7 +118,7 @@ def measure(measurement, settings):
         "version": version(settings.mavis) if plan.command else "",
         "device": device_name(settings.device) if plan.command else "devices of the recipe",
         "date": datetime.datetime.fromtimestamp(plan.finished(), datetime.timezone.utc).strftime("%Y-%m-%d"),
-        "seconds": round(seconds if plan.command else result["ratings"][-1]["seconds"]),
+        "seconds": plan.seconds(result, elapsed),
         "stopped": stopped,
         "result": result,
     }
@@ -220,6 +220,14 @@ class Plan:
         """When a measurement ended that ends now, or a run that was there."""
         return self.metrics.stat().st_mtime if self.metrics else time.time()
 
+    def seconds(self, result, elapsed):
+        """How long a measurement took; for leagues over all sessions, by the times in their folders."""
+        if self.kind == "probs":
+            return round(result["ratings"][-1]["seconds"])
+        if self.kind == "eval":
+            return round(elapsed)
+        return sum(played_seconds(path.parent) for path in self.folder.glob("**/sessions.jsonl"))
+
     def same_command(self, log):
         """Whether a log was made by this command, whatever the device and the games at once."""
         plain = lambda command, changes: (SIMPLE.sub("", command).strip(), changes)
@@ -291,6 +299,16 @@ def counts(games):
             for key, value in sums.items():
                 player[key] += value
     return dict(sorted(found.items()))
+
+
+def played_seconds(folder):
+    """From the start of each session of a league to the last game that ended in it."""
+    starts = [json.loads(line)["started"] for line in (folder / "sessions.jsonl").read_text().splitlines()]
+    ends = [json.loads(line)["finished"] for line in (folder / "games.jsonl").read_text().splitlines()]
+    total = 0
+    for start, following in zip(starts, [*starts[1:], float("inf")]):
+        total += max((end - start for end in ends if start <= end < following), default=0)
+    return total
 
 
 def ratings(metrics):

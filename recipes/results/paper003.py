@@ -22,9 +22,24 @@ def sections(page):
             steps, against, player = kind.split()
             rows.append([steps, against, player, points(ours.get(kind)), *(column.get(kind, "") for column in theirs.values())])
         out += ["", f"### {title}", "", f"{note}."]
+        if log == "mpc-two-engines":
+            rows.append(["none", "stochastic", "Stockfish alone", alone(page.result("mpc-two-engines-alone")), "", "", ""])
         out += table(["steps", "opponent", "player", "ours", *(f"paper, {limit}" for limit in theirs)], rows)
-        out += page.sources(log)
+        out += page.sources(log, *(["mpc-two-engines-alone"] if log == "mpc-two-engines" else []))
     return out
+
+
+def alone(result):
+    """The evaluator's own points against the opponent, in the words of a cell; Wilson's interval, draws as half a win."""
+    if result is None:
+        return NOT_MEASURED
+    player = next(player for player in result["players"] if player["name"] == "Stockfish")
+    share = player["score"]
+    n, z = player["games"], 1.96
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5 / (1 + z * z / n)
+    cell = {"wins": player["wins"], "draws": player["draws"], "losses": player["losses"], "share": [share, middle - half, middle + half]}
+    return points(cell)
 
 
 def name(cell):
