@@ -17,6 +17,9 @@ use std::{
     sync::mpsc::{Receiver, Sender, TryRecvError, channel},
 };
 
+/// Tokens that a pass may hold beside those of the trace: first readings of drafted states, and moves that are tried as branches.
+const BESIDE: usize = 1_024;
+
 /// How the service runs.
 #[derive(Clone, Debug)]
 pub struct InternalSettings {
@@ -49,12 +52,14 @@ pub struct Internal {
     jobs: Sender<Job>,
 }
 
-#[derive(Debug)]
+/// Takes what is written, and says whether more is wanted.
+type Reply = Box<dyn FnMut(Written) -> bool + Send>;
+
 struct Job {
     shape: Shape,
     position: Position,
     settings: TraceDecodeSettings,
-    reply: Sender<Written>,
+    reply: Reply,
 }
 
 impl Internal {
@@ -99,20 +104,30 @@ impl Internal {
         settings: TraceDecodeSettings,
     ) -> Receiver<Written> {
         let (reply, written) = channel();
-        let job = Job { shape, position: position.clone(), settings, reply };
-        if let Err(unsent) = self.jobs.send(job) {
-            let gone = Written::Failed("the model's thread has stopped".to_owned());
-            // The receiver is in hand, so this arrives.
-            let _ = unsent.0.reply.send(gone);
-        }
+        self.search_with(shape, position, settings, move |news| reply.send(news).is_ok());
         written
+    }
+
+    /// The same, where `reply` gets what is written, on the thread of the model, and says whether more is wanted.
+    pub fn search_with(
+        &self,
+        shape: Shape,
+        position: &Position,
+        settings: TraceDecodeSettings,
+        reply: impl FnMut(Written) -> bool + Send + 'static,
+    ) {
+        let job = Job { shape, position: position.clone(), settings, reply: Box::new(reply) };
+        if let Err(mut unsent) = self.jobs.send(job) {
+            let _is_wanted = (unsent.0.reply)(Written::Failed("the model's thread has stopped".to_owned()));
+        }
     }
 }
 
 /// One trace under way.
 struct Running {
     stream: TraceStream,
-    reply: Sender<Written>,
+    reply: Reply,
+    /// Tokens that it may need; 0 once nobody waits for more.
     most: usize,
     /// Tokens that were sent already, the prompt included.
     sent: usize,
@@ -150,7 +165,8 @@ impl Worker {
                 },
             };
             let used: usize = self.running.iter().map(|running| running.most).sum();
-            if !self.running.is_empty() && used + job.settings.max_tokens > self.settings.cache_tokens {
+            let most = job.settings.max_tokens + BESIDE;
+            if !self.running.is_empty() && used + most > self.settings.cache_tokens {
                 self.waiting = Some(job);
                 return true;
             }
@@ -159,14 +175,17 @@ impl Worker {
     }
 
     fn begin(&mut self, job: Job) {
-        let Job { shape, position, settings, reply } = job;
+        let Job { shape, position, settings, mut reply } = job;
         match self.decoder.open_trace(shape, &position, settings) {
             Ok(stream) => {
                 let sent = stream.progress().prompt_len();
-                self.running.push(Running { stream, reply, most: settings.max_tokens, sent });
+                let most = settings.max_tokens + BESIDE;
+                self.running.push(Running { stream, reply, most, sent });
             }
             // Who asked may have given up meanwhile.
-            Err(error) => drop(reply.send(Written::Failed(error.to_string()))),
+            Err(error) => {
+                let _is_wanted = reply(Written::Failed(error.to_string()));
+            }
         }
     }
 
@@ -214,7 +233,7 @@ impl Running {
             None if !self.stream.is_open() => news.push(Written::End),
             None => {}
         }
-        let is_wanted = news.into_iter().all(|news| self.reply.send(news).is_ok());
+        let is_wanted = news.into_iter().all(|news| (self.reply)(news));
         if !is_wanted || failed.is_some() {
             self.most = 0;
         }

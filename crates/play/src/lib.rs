@@ -38,10 +38,10 @@ pub use kinds::{
 pub use player::{Choice, Limit, Player, PlayerError, Thought, Turn};
 pub use players::{
     Chosen, Ending, EngineSpec, Finisher, Fresh, GameOracle, GreedyPlayer, GreedyPlayerSettings,
-    GreedyScoring, GtpPlayer, GtpSettings, Human, InternalPlayer, InternalPlayerSettings, Lookahead, Maker,
-    MpcPlayer, MpcSettings, OraclePlayer, POSITION_COMMAND, PlayerOracle, PolicyChoice, Predicted,
-    PredictorPlayer, PredictorPolicy, RandomPlayer, RolloutPlayer, SearchPlayer, Source, Staged, Steps,
-    UciLimits, UciPlayer, UciSettings, choose, saved_tree,
+    GreedyScoring, GtpPlayer, GtpSettings, Human, InternalEvaluator, InternalPlayer, InternalPlayerSettings,
+    Lookahead, Maker, MpcPlayer, MpcSettings, OraclePlayer, POSITION_COMMAND, PlayerOracle, PolicyChoice,
+    Predicted, PredictorPlayer, PredictorPolicy, RandomPlayer, RolloutPlayer, SearchPlayer, Source, Staged,
+    Steps, UciLimits, UciPlayer, UciSettings, choose, saved_tree,
 };
 pub use referee::{GameRecord, MoveRecord, Referee, Termination, Verdict};
 pub use registry::{Build, BuildError, Key, Kind, Registry};

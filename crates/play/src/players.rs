@@ -22,7 +22,9 @@ pub use fresh::Fresh;
 pub use greedy::{GreedyPlayer, GreedyPlayerSettings, GreedyScoring};
 pub use gtp::{GtpPlayer, GtpSettings, POSITION_COMMAND};
 pub use human::Human;
-pub use internal::{Chosen, Ending, InternalPlayer, InternalPlayerSettings, Source, choose, saved_tree};
+pub use internal::{
+    Chosen, Ending, InternalEvaluator, InternalPlayer, InternalPlayerSettings, Source, choose, saved_tree,
+};
 pub use lookahead::Lookahead;
 pub use mpc::{Maker, MpcPlayer, MpcSettings, Steps};
 pub use oracle::{EngineSpec, GameOracle, OraclePlayer};

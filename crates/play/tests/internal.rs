@@ -10,8 +10,8 @@ use mavis_lang::{
 };
 use mavis_model::MavModel;
 use mavis_play::{
-    InternalPlayerSettings, Limit, PlayerError, Referee, Registry, Source, Thought, Turn, add_models, choose,
-    saved_tree,
+    Analysis, InternalPlayerSettings, Limit, PlayerError, Referee, Registry, Source, Thought, Turn,
+    add_models, add_mpc, choose, saved_tree,
 };
 use mavis_search::wire::SavedTree;
 use rand::{Rng, SeedableRng};
@@ -20,6 +20,11 @@ use std::path::Path;
 
 fn shipped() -> Result<MavModel, String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/mavis-9m.safetensors");
+    MavModel::load(&path).map_err(|error| error.to_string())
+}
+
+fn searching() -> Result<MavModel, String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/mavis-9m-search.safetensors");
     MavModel::load(&path).map_err(|error| error.to_string())
 }
 
@@ -173,4 +178,43 @@ fn whole_games_are_played_and_repeat() {
     let one = play();
     assert_eq!(one.len(), 6);
     assert_eq!(one, play());
+}
+
+#[test]
+fn searches_outside_take_the_values_of_the_search_inside() {
+    let mut registry = Registry::default();
+    add_models(&mut registry, shipped, searching);
+    add_mpc(&mut registry);
+    let mut position = Position::start(Rules::Connect4);
+    for mv in ["4", "4", "3", "5", "3"] {
+        position.play_text(mv).unwrap();
+    }
+    let analyze = |spec: &str| {
+        let mut player = registry.build(&spec.parse().unwrap(), 1).unwrap();
+        player.analyze(&mut Turn::alone(&position, Limit::default(), &mut |_: &Thought| {})).unwrap()
+    };
+    let inside = analyze("mav-is:breadth=2,depth=1,threads=2");
+    let alone = analyze("mav:model=../../models/mavis-9m-search.safetensors,precision=exact,threads=2");
+    // One simulation asks for the values of the root.
+    let outside = analyze("mav-mcts:sims=1,internal=2x1,threads=2");
+    let mut n_searched = 0;
+    for entry in &outside.moves {
+        let of = |analysis: &Analysis| analysis.moves.iter().find(|other| other.mv == entry.mv).cloned();
+        let by_search = of(&inside).filter(|entry| entry.visits.is_some()).and_then(|entry| entry.value);
+        let expected = by_search.or(of(&alone).and_then(|entry| entry.value)).unwrap();
+        let difference = (entry.model_value.unwrap() - expected).abs();
+        assert!(difference < 1e-5, "{:?}: {difference}", entry.mv);
+        n_searched += usize::from(by_search.is_some());
+    }
+    assert_eq!((outside.moves.len(), n_searched), (7, 2));
+    let played = analyze("mpc:evaluator={mav-is:breadth=2,depth=1,threads=2},steps=half,threads=2").choice;
+    assert!(position.is_legal(played.mv) && played.thought.value.is_some());
+    for (spec, part) in [
+        ("mav-mcts:internal=0x1", "bad value '0x1' for internal"),
+        ("mav-mcts:internal=2", "bad value '2' for internal"),
+        ("mav-mcts:internal=2x1,world=model", "internal needs world=rules"),
+    ] {
+        let error = registry.build(&spec.parse().unwrap(), 1).err().unwrap().to_string();
+        assert!(error.contains(part), "{error}");
+    }
 }

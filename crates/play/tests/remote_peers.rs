@@ -76,11 +76,16 @@ fn ask(evaluator: &dyn Evaluator, position: &Position) -> Vec<MoveValue> {
 fn peers_llama_cpp_serves_our_model_and_may_be_killed_in_the_middle_of_a_search() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("model.gguf");
-    export_gguf(trained::model(false), &file, Numbers::F32).unwrap();
+    export_gguf(trained::model(mavis_model::InputAttention::Causal), &file, Numbers::F32).unwrap();
     let mut server = LlamaServer::start(&file, 0);
 
     // The same values as the model has here, by text and by tokens.
-    let own = Embedded::cpu(trained::model(false), Precision::Exact, EmbeddedSettings::default()).unwrap();
+    let own = Embedded::cpu(
+        trained::model(mavis_model::InputAttention::Causal),
+        Precision::Exact,
+        EmbeddedSettings::default(),
+    )
+    .unwrap();
     for prompt in [PromptForm::Text, PromptForm::Tokens] {
         let servers = ServerSettings::at(&[&server.address]);
         let remote =

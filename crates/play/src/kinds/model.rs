@@ -2,8 +2,8 @@
 
 use super::{search_keys, search_name, search_settings};
 use crate::{
-    BuildError, GreedyPlayer, GreedyPlayerSettings, GreedyScoring, InternalPlayer, InternalPlayerSettings,
-    Key, Kind, Options, Player, Registry, SearchPlayer, Shared, SharedEvaluators,
+    BuildError, GreedyPlayer, GreedyPlayerSettings, GreedyScoring, InternalEvaluator, InternalPlayer,
+    InternalPlayerSettings, Key, Kind, Options, Player, Registry, SearchPlayer, Shared, SharedEvaluators,
 };
 use mavis_eval::{Cache, Evaluator, WorldModel};
 use mavis_lang::{Top, trace::MAX_DEPTH};
@@ -16,7 +16,7 @@ use mavis_model::{
 use mavis_net::{Device, Precision};
 use mavis_search::tunable::{Range, Tunable};
 use mavis_value::Scoring;
-use std::{num::NonZeroUsize, path::Path, sync::Arc};
+use std::{num::NonZeroUsize, path::Path, str::FromStr, sync::Arc};
 
 /// Evaluations of a model that are remembered; one takes some ten kilobytes.
 const REMEMBERED: usize = 20_000;
@@ -80,6 +80,10 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel, search: Defaul
     });
     let mut keys = model_keys();
     keys.extend(search_keys());
+    keys.push(Key::new(
+        "internal",
+        "the values of every node come from the model's own search of this breadth and depth, such as 2x1, and the weights are those of mav-is (default none)",
+    ));
     registry.add(Kind {
         name: "mav-mcts",
         help: "MCTS over the MAV model's values",
@@ -87,8 +91,18 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel, search: Defaul
         open: false,
         build: Box::new(move |options, seed| {
             let (settings, fixed) = search_settings(options, seed)?;
-            let evaluator = shared.asked(options, settings.world)?.evaluator(&shared, options.kind())?;
             let name = search_name("mav-mcts", &settings, seed);
+            let Some(tree) = options.value::<Tree>("internal")? else {
+                let evaluator = shared.asked(options, settings.world)?.evaluator(&shared, options.kind())?;
+                return Ok(Box::new(SearchPlayer::new(name, evaluator, settings, fixed)));
+            };
+            if settings.world == WorldModel::Model {
+                let reason = "internal needs world=rules".to_owned();
+                return Err(BuildError::Unavailable { player: options.kind().to_owned(), reason });
+            }
+            let evaluator = internal_evaluator(&shared, options, tree)?;
+            let separator = if name.contains(':') { ',' } else { ':' };
+            let name = format!("{name}{separator}internal={}x{}", tree.breadth, tree.depth);
             Ok(Box::new(SearchPlayer::new(name, evaluator, settings, fixed)))
         }),
     });
@@ -210,12 +224,7 @@ fn internal_player(
     if settings.depth > MAX_DEPTH {
         return Err(BuildError::value(options.kind(), "depth", &settings.depth.to_string()));
     }
-    let mut asked = models.asked(options, WorldModel::Rules)?;
-    asked.searches = settings.depth > 0;
-    if options.value::<Precision>("precision")?.is_none() {
-        // Rounded numbers depend on how many rows share a pass, and drafts must change nothing.
-        asked.precision = Precision::Exact;
-    }
+    let asked = Asked { searches: settings.depth > 0, ..models.searching(options)? };
     let evaluator = asked.evaluator(models, options.kind())?;
     let plain =
         |name: String| GreedyPlayer::new(name, evaluator.clone(), GreedyPlayerSettings::default(), seed);
@@ -229,7 +238,49 @@ fn internal_player(
     Ok(Box::new(InternalPlayer::new(name, internal, settings, evaluator, fallback)))
 }
 
+/// A tree as an option names it: `BREADTHxDEPTH`.
+#[derive(Clone, Copy)]
+struct Tree {
+    breadth: u16,
+    depth: u16,
+}
+
+impl FromStr for Tree {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (breadth, depth) = text.split_once('x').ok_or(())?;
+        let (breadth, depth) = (breadth.parse().map_err(drop)?, depth.parse().map_err(drop)?);
+        if breadth == 0 || !(1..=MAX_DEPTH).contains(&depth) { Err(()) } else { Ok(Self { breadth, depth }) }
+    }
+}
+
+/// The model's own search as an evaluator, with the settings that `mav-is` has by default.
+fn internal_evaluator(
+    models: &Models,
+    options: &mut Options<'_>,
+    tree: Tree,
+) -> Result<Arc<dyn Evaluator>, BuildError> {
+    let Tree { breadth, depth } = tree;
+    let top = InternalPlayerSettings::usual_top(breadth);
+    let settings = InternalPlayerSettings { breadth, depth, top, ..InternalPlayerSettings::default() };
+    let asked = models.searching(options)?;
+    let plain = asked.evaluator(models, options.kind())?;
+    let internal = asked.internal(models, options.kind())?;
+    Ok(Arc::new(Cache::new(InternalEvaluator::new(internal, settings, plain), REMEMBERED)))
+}
+
 impl Models {
+    /// The model that the options name, to search by itself.
+    fn searching(&self, options: &mut Options<'_>) -> Result<Asked, BuildError> {
+        let mut asked = Asked { searches: true, ..self.asked(options, WorldModel::Rules)? };
+        if options.value::<Precision>("precision")?.is_none() {
+            // Rounded numbers depend on how many rows share a pass, and drafts must change nothing.
+            asked.precision = Precision::Exact;
+        }
+        Ok(asked)
+    }
+
     /// The model that the options name.
     fn asked(&self, options: &mut Options<'_>, world: WorldModel) -> Result<Asked, BuildError> {
         Ok(Asked {

@@ -1,9 +1,11 @@
 //! Internal search: the model writes a minimax tree as text and plays its conclusion (paper 001).
 
 mod choice;
+mod evaluator;
 mod tree;
 
 pub use choice::{Chosen, Source, choose};
+pub use evaluator::InternalEvaluator;
 pub use tree::saved_tree;
 
 use crate::{
