@@ -45,6 +45,8 @@ def source(name, log):
     for path, digest in log["models"].items():
         parts.append(f"`{path}` `{digest[:12]}`")
     parts.append(log["device"])
+    if log["result"].get("removed"):
+        parts.append(f"without {log['result']['removed']} games in which a model's evaluation failed")
     if log["stopped"]:
         parts.append("stopped by its time budget" + progress(log["result"]))
     return ", ".join(parts) + "."

@@ -33,6 +33,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 RECIPES = HERE.parent
@@ -248,12 +249,7 @@ class Plan:
             answer = json.loads(output)
         except ValueError:
             return None
-        if self.kind == "league":
-            if answer["finished"] == 0:
-                return None
-            answer["counts"] = counts(self.folder / "games.jsonl")
-            del answer["superiority"]
-        return answer
+        return rated(self.folder, answer, self.settings.mavis) if self.kind == "league" else answer
 
 
 def run(command, settings):
@@ -272,9 +268,45 @@ def run(command, settings):
         return None, stopped
 
 
+def rated(folder, answer, mavis):
+    """The standings of a league without the games in which a model failed, and what its games add up to.
+
+    A model whose evaluation fails (a GPU out of memory) plays the first legal move, without a value: such a game says nothing.
+    It is taken out of the folder, so that the same command plays it again.
+    """
+    config = tomllib.loads((folder / "config.toml").read_text())
+    models = {player["name"] for player in config["players"] if str(player["player"]).startswith("mav")}
+    games = (folder / "games.jsonl").read_text().splitlines()
+    kept = [line for line in games if not has_failed(json.loads(line), models)]
+    if len(kept) < len(games):
+        (folder / "games.jsonl").write_text("".join(line + "\n" for line in kept))
+        shown = subprocess.run([mavis, "league", "table", str(folder), "--json"], capture_output=True, check=True)
+        answer = json.loads(shown.stdout)
+    if not kept:
+        return None
+    answer["removed"] = len(games) - len(kept)
+    answer["counts"] = counts(folder / "games.jsonl")
+    answer.pop("superiority", None)
+    return answer
+
+
+def has_failed(game, models):
+    """Whether a model made a move of which it had no value."""
+    return any(player in models and "v" not in move for player, move in moves_of(game))
+
+
+def moves_of(game):
+    """The moves of a game with the players who made them."""
+    sides = [game["first"], game["second"]]
+    # The side to move after the opening: in chess the start position names it.
+    offset = len(game.get("opening", [])) + (" b " in game.get("start", ""))
+    return [(sides[(i + offset) % 2], move) for i, move in enumerate(game["moves"])]
+
+
 def is_partial(result):
     """Whether someone stopped the program before its end: the same command resumes a league."""
-    return result.get("finished", 0) < result.get("planned", 0) or result.get("n", 0) < result.get("n_asked", 0)
+    played = result.get("finished", 0) + result.get("removed", 0)
+    return played < result.get("planned", 0) or result.get("n", 0) < result.get("n_asked", 0)
 
 
 def counts(games):
@@ -285,17 +317,14 @@ def counts(games):
     found = {}
     for line in games.read_text().splitlines():
         game = json.loads(line)
-        sides = [game["first"], game["second"]]
-        # The side to move after the opening: in chess the start position names it.
-        offset = len(game.get("opening", [])) + (" b " in game.get("start", ""))
-        for side in range(2):
-            moves = [move for i, move in enumerate(game["moves"]) if (i + offset) % 2 == side]
+        for name in (game["first"], game["second"]):
+            moves = [move for player, move in moves_of(game) if player == name]
             made, kept = (sum(move.get(key, 0) for move in moves) for key in ("n", "k"))
             tokens = sum(move.get("tok", 0) for move in moves)
             sums = {"games": 1, "moves": len(moves), "made": made, "kept": kept, "tokens": tokens}
             calls = made + kept
             sums |= {"kept_kept": kept * kept, "kept_calls": kept * calls, "calls_calls": calls * calls}
-            player = found.setdefault(sides[side], dict.fromkeys(sums, 0))
+            player = found.setdefault(name, dict.fromkeys(sums, 0))
             for key, value in sums.items():
                 player[key] += value
     return dict(sorted(found.items()))

@@ -25,6 +25,7 @@ The tables and figures of the four papers beside our own measurements.
 `recipes/results/measure.py` makes the logs: each is one command of `mavis`, its JSON output, and the SHA-256 of the weights it used.
 Under each table stands the command behind it, with the first twelve digits of that hash; a row without a log says "not measured".
 Brackets hold 95 % intervals.
+A league that its time budget stopped finished its running games as far as it could; the ones that took longest were dropped, which favors short games a little.
 Our models are far smaller than those of papers 001 and 002 and were trained for far less time (`models/README.md`), so the papers' numbers show the distance."""
 
 

@@ -178,6 +178,14 @@ def internal(page):
         points = sorted((p["tokens"], p["elo"]["value"], p["elo"]["low"], p["elo"]["high"]) for p in ours.values() if "tokens" in p)
         if points:
             lines.append((title, points))
+    out += ["", "### Matches of two", "", "One size against the model without search, which is at 0: fewer players, narrower intervals."]
+    rows, logs = [], []
+    for game, size, title in (("chess", "(4,2)", "chess"), ("connect4", "(2,2)", "Connect Four")):
+        logs.append(f"internal-goal-{game}")
+        player = players(page.result(logs[-1])).get(size)
+        more = [f"{player['tokens']:.0f}", str(player["games"])] if player else ["", ""]
+        rows.append([title, size, elo(player and player["elo"]), *more])
+    out += [*table(["game", "player", "Elo", "tokens per move", "games"], rows), *page.sources(*logs)]
     if lines:
         svg = plot("Elo by tokens of internal search (no search: 0)", "tokens per move", "Elo", lines, logarithmic=True)
         out += page.figure("internal", "Elo of internal search by tokens per move", svg)
@@ -189,10 +197,9 @@ def seen(page):
     paper = page.papers["seen"]
     result = page.result("seen")
     found = None if result is None else result["metrics"][0]
-    out = ["", "## Figure 8 of paper 001: positions seen in training", "", f"The paper: {paper['source']}."]
+    out = ["", "## Figure 8 of paper 001: positions seen in training", "", f"The paper: {paper['source']}: {paper['all']} % of all positions, {paper['middle']}."]
     rows = [["all moves", share(found and found["overall"]), str(found["n"]) if found else "", f"{paper['all']} %"]]
     rows += [[f"moves {band['band']}", share(band["estimate"]), str(band["n"]), ""] for band in (found["bands"] if found else [])]
-    rows.append(["moves 20 to 50", "see the rows above" if found else NOT_MEASURED, "", paper["middle"]])
     out += [*table(["", "seen, %", "positions", "paper"], rows), "", "The games are those of `table2-chess`, with its weights.", *page.sources("seen")]
     if found:
         points = [(sum(map(int, band["band"].split("-"))) / 2, *(100 * band["estimate"][key] for key in ("value", "low", "high"))) for band in found["bands"]]
