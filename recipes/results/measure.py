@@ -117,7 +117,7 @@ def measure(measurement, settings):
         "changes": plan.changes,
         "models": plan.models,
         "version": version(settings.mavis) if plan.command else "",
-        "device": device_name(settings.device) if plan.command else "devices of the recipe",
+        "device": device_name(settings.device) if plan.command else "device not recorded",
         "date": datetime.datetime.fromtimestamp(plan.finished(), datetime.timezone.utc).strftime("%Y-%m-%d"),
         "seconds": plan.seconds(result, elapsed),
         "stopped": stopped,
@@ -201,7 +201,7 @@ class Plan:
             shown = [self.fill(league(argument)) for argument in measurement["arguments"]]
             return [self.settings.mavis, *self.arguments], "mavis " + shlex.join(shown)
         if self.kind == "probs":
-            return None, f"RUNS={measurement['run']} recipes/probs.sh"
+            return None, training_command(self.metrics, measurement["run"]) if self.metrics else ""
         verb = {"league": ["league", "run"], "mpc": ["mpc", "table"]}[self.kind]
         more = ["--concurrency", self.settings.concurrency] if self.settings.concurrency else []
         name = measurement["name"]
@@ -338,6 +338,16 @@ def played_seconds(folder):
     for start, following in zip(starts, [*starts[1:], float("inf")]):
         total += max((end - start for end in ends if start <= end < following), default=0)
     return total
+
+
+def training_command(metrics, run):
+    """The command of a training run with every setting that it had: recipes may have changed since."""
+    settings = tomllib.loads(metrics.with_name(metrics.name.replace("metrics.jsonl", "settings.toml")).read_text())
+    shown = lambda value: f"{value:.6g}" if isinstance(value, float) else str(value).lower()
+    flags = [f"--{key} {shown(settings.pop(key))}" for key in ("game", "algorithm", "seed", "rounds")]
+    settings |= {f"evaluation.{key}": value for key, value in settings.pop("evaluation").items()}
+    flags += [f"--set {key}={shown(value)}" for key, value in settings.items()]
+    return " ".join(["mavis probs train", *flags, f"--out runs/probs/{run}"])
 
 
 def ratings(metrics):
