@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::blas::Shape;
 use super::gpu::Graph;
-use super::memory::{Buffer, Pinned};
+use super::memory::{Buffer, Pinned, turn};
 use super::network::{DeviceWeights, Extent, HALF, MAX_POSITIONS, Network};
 use super::op::Argument::{Address, Int};
 use super::op::{Op, Operands};
@@ -51,6 +51,9 @@ pub struct CudaDecoder {
     results: Pinned,
     graphs: HashMap<Key, Graph>,
 }
+
+/// Recorded passes that are kept.
+const MOST_GRAPHS: usize = 1_024;
 
 /// Logits that come back through pinned memory: 4 MB, enough for the values of 256 evaluations.
 const RESULTS: usize = 1 << 20;
@@ -157,8 +160,11 @@ impl CudaDecoder {
             let ops = self.ops(&key)?;
             self.net.device.run_all(&ops)?;
             let graph = self.net.device.capture(&ops)?;
-            // More kinds of passes than this come only from ever changing columns; then start over.
-            if self.graphs.len() >= 256 {
+            // A long league comes to hundreds of kinds of passes; beyond this, start over. Graphs go while no other thread records one, as
+            // memory does.
+            if self.graphs.len() >= MOST_GRAPHS {
+                self.net.device.synchronize()?;
+                let _turn = turn();
                 self.graphs.clear();
             }
             self.graphs.insert(key, graph);
