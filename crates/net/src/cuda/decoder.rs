@@ -61,9 +61,8 @@ const RESULTS: usize = 1 << 20;
 /// What a recorded pass depends on.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
+    /// It also decides where the fields of the pass lie.
     extent: Extent,
-    /// With the numbers of tokens and rows this decides where the fields of the pass lie.
-    max_tiles: usize,
     paged: bool,
     columns: Range<usize>,
 }
@@ -135,8 +134,10 @@ impl CudaDecoder {
         Extent {
             n_tokens: rounded(n_tokens, room.max_tokens),
             n_rows: rounded(packed.n_rows, room.max_rows),
-            n_tiles: packed.n_tiles.max(1).next_power_of_two().min(room.max_tiles),
-            n_walked: packed.n_tiles.max(1).next_power_of_two().min(room.max_tiles),
+            // As many as the fields have room for: tiles that are not there cost nothing, and every other number of them is another
+            // kind of pass to record.
+            n_tiles: self.net.fields.max_tiles,
+            n_walked: self.net.fields.max_tiles,
             n_spans: Default::default(),
         }
     }
@@ -153,7 +154,7 @@ impl CudaDecoder {
         device.upload_async(&device.stream, &self.net.block, &self.words, packed.words)?;
         let extent = self.extent(n_tokens, packed);
         let n_columns = columns.len();
-        let key = Key { extent, max_tiles: self.net.fields.max_tiles, paged, columns };
+        let key = Key { extent, paged, columns };
         if let Some(graph) = self.graphs.get(&key) {
             graph.launch()?;
         } else {

@@ -14,8 +14,10 @@ use std::{sync::Arc, time::Duration};
 
 /// How long the model alone is measured.
 const ALONE: Duration = Duration::from_secs(3);
-/// Plies of the games that are played before the clock starts.
+/// Plies of the games that are played before the clock starts. A GPU prepares a pass of a size when it first comes, which takes many times as
+/// long as the pass, and a search comes to dozens of sizes.
 const WARM_UP: u32 = 1;
+const WARM_UP_ON_GPU: u32 = 40;
 /// Most positions of the games that the model alone evaluates.
 const POSITIONS: usize = 256;
 
@@ -69,8 +71,8 @@ impl ModelLeague {
         let mut keeper = registry.build(&spec.parse().or_bad_input()?, 0).or_bad_input()?;
         keeper.ready_for(self.rules).or_bad_input()?;
         let registry = Arc::new(registry);
-        // A GPU prepares a pass of a size when it first comes, which takes many times as long as the pass.
-        self.play(&spec, &registry, self.concurrency as u64, Some(WARM_UP))?;
+        let warm_up = if device == Device::Cuda { WARM_UP_ON_GPU } else { WARM_UP };
+        self.play(&spec, &registry, self.concurrency as u64, Some(warm_up))?;
         let before = counter.passes();
         let usage = Usage::start();
         let games = self.play(&spec, &registry, self.games, self.plies)?;
