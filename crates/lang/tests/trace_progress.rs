@@ -128,51 +128,67 @@ fn lengths_are_known_beforehand() {
     }
 }
 
+/// What the progress and the reader make of a trace that was altered at random.
+fn agree(rules: Rules, seed: u64) -> Result<(), TestCaseError> {
+    let trace = random_trace(rules, seed % 20);
+    let mut tokens = write_trace(&trace);
+    let prompt = trace_prompt(&trace.shape, &trace.root.position).len();
+    let mut rng = random(seed);
+    for _ in 0..rng.random_range(1..3) {
+        let at = rng.random_range(prompt..tokens.len());
+        match rng.random_range(0..4) {
+            0 => drop(tokens.remove(at)),
+            1 => tokens[at] = rng.random_range(0..vocabulary().len() as Token),
+            2 => tokens.truncate(at.max(prompt)),
+            _ => tokens[at] = *tokens.clone().choose(&mut rng).unwrap(),
+        }
+        if tokens.len() <= prompt {
+            break;
+        }
+    }
+    let (progress, taken) = follow(&trace, &tokens);
+    match read_trace(&tokens) {
+        Ok(read) => {
+            prop_assert_eq!(progress.step(), Step::Done);
+            prop_assert_eq!(taken, tokens.len());
+            // What reads but is not faithful is refused by the checker; what it accepts is minimax.
+            let counts = progress.counts();
+            let shares = [counts.states, counts.moves, counts.lists, counts.expansions, counts.decisions];
+            let all_right = counts.faithful && shares.iter().all(|share| share.right == share.all);
+            prop_assert_eq!(
+                check_trace(&read, None).is_ok(),
+                all_right && listed(&read.root),
+                "{:?}",
+                counts
+            );
+            if check_trace(&read, None).is_ok() {
+                prop_assert_eq!(read.root.decision.value, minimax(&read.root));
+                prop_assert_eq!(read.played, read.root.decision.selected);
+            }
+        }
+        Err(mistake) => match progress.step() {
+            Step::More => prop_assert_eq!((taken, mistake.kind), (tokens.len(), Mistake::Malformed)),
+            Step::Done => prop_assert!(taken < tokens.len(), "{}", mistake),
+            Step::Broken => {
+                let ours = progress.trace().unwrap_err();
+                prop_assert!(ours.at < progress.tokens().len());
+                prop_assert!([mistake.kind, Mistake::Malformed].contains(&ours.kind), "{} {}", ours, mistake);
+            }
+        },
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
     fn the_progress_and_the_reader_agree_on_broken_traces(game in 0..GAMES.len(), seed: u64) {
-        let trace = random_trace(GAMES[game], seed % 20);
-        let mut tokens = write_trace(&trace);
-        let prompt = trace_prompt(&trace.shape, &trace.root.position).len();
-        let mut rng = random(seed);
-        for _ in 0..rng.random_range(1..3) {
-            let at = rng.random_range(prompt..tokens.len());
-            match rng.random_range(0..4) {
-                0 => drop(tokens.remove(at)),
-                1 => tokens[at] = rng.random_range(0..vocabulary().len() as Token),
-                2 => tokens.truncate(at.max(prompt)),
-                _ => tokens[at] = *tokens.clone().choose(&mut rng).unwrap(),
-            }
-            if tokens.len() <= prompt {
-                break;
-            }
-        }
-        let (progress, taken) = follow(&trace, &tokens);
-        match read_trace(&tokens) {
-            Ok(read) => {
-                prop_assert_eq!(progress.step(), Step::Done);
-                prop_assert_eq!(taken, tokens.len());
-                // What reads but is not faithful is refused by the checker; what it accepts is minimax.
-                let counts = progress.counts();
-                let shares = [counts.states, counts.moves, counts.lists, counts.expansions, counts.decisions];
-                let all_right = counts.faithful && shares.iter().all(|share| share.right == share.all);
-                prop_assert_eq!(check_trace(&read, None).is_ok(), all_right && listed(&read.root), "{:?}", counts);
-                if check_trace(&read, None).is_ok() {
-                    prop_assert_eq!(read.root.decision.value, minimax(&read.root));
-                    prop_assert_eq!(read.played, read.root.decision.selected);
-                }
-            }
-            Err(mistake) => match progress.step() {
-                Step::More => prop_assert_eq!((taken, mistake.kind), (tokens.len(), Mistake::Malformed)),
-                Step::Done => prop_assert!(taken < tokens.len(), "{}", mistake),
-                Step::Broken => {
-                    let ours = progress.trace().unwrap_err();
-                    prop_assert!(ours.at < progress.tokens().len());
-                    prop_assert!([mistake.kind, Mistake::Malformed].contains(&ours.kind), "{} {}", ours, mistake);
-                }
-            },
-        }
+        agree(GAMES[game], seed)?;
     }
+}
+
+#[test]
+fn a_trace_that_ends_with_an_impossible_state_is_refused_there() {
+    agree(GAMES[2], 703_279_464_960_785_292).unwrap();
 }

@@ -330,12 +330,11 @@ impl TraceProgress {
         }
         node.moves.extend(valued);
         node.best = answering.progress.best();
-        if answering.progress.opens_list() && node.position.is_none() {
-            let first = answering.start.saturating_add(1);
-            let fields = self.tokens.get(first..first.saturating_add(state_len(rules)));
-            let Some(Ok(position)) = fields.map(|fields| read_state(rules, fields)) else {
-                return false;
-            };
+        // The state is known with its last field, and refused there, as by the reader.
+        let first = answering.start.saturating_add(1);
+        let fields = self.tokens.get(first..).filter(|fields| fields.len() == state_len(rules));
+        if let Some(fields) = fields.filter(|_| node.position.is_none()) {
+            let Ok(position) = read_state(rules, fields) else { return false };
             answering.legal = position.legal_moves().into_iter().collect();
             node.position = Some(position);
         }
