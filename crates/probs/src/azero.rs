@@ -20,7 +20,7 @@ pub(crate) fn play_games<G: Planes>(
 ) -> Result<Vec<Episode<G>>, ProbsError> {
     let numbers: Vec<u64> = (0..u64::from(settings.games)).collect();
     let groups: Result<Vec<_>, _> = numbers
-        .par_chunks(together(policy, numbers.len()))
+        .par_chunks(together(policy))
         .map(|numbers| play_group(start, settings, numbers, round, (value, policy), meter))
         .collect();
     Ok(groups?.into_iter().flatten().collect())

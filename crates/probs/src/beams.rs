@@ -29,7 +29,7 @@ pub(crate) fn search_all<G: Planes>(
         meter.add(states.len());
         results
     };
-    let groups: Result<Vec<_>, _> = different.par_chunks(together(q, different.len())).map(search).collect();
+    let groups: Result<Vec<_>, _> = different.par_chunks(together(q)).map(search).collect();
     let results: QValues = groups?.into_iter().flatten().collect();
     Ok(rows.into_iter().map(|row| results[row].clone()).collect())
 }

@@ -26,11 +26,9 @@ pub(crate) fn random(seed: u64, purpose: Purpose, round: u32, number: u64) -> Ra
     Random::stream(seed, &[purpose as u64, u64::from(round), number])
 }
 
-/// How many of `n` games or searches should go together: many on a device that wants large batches, but no more than leave every
-/// thread a group.
-pub(crate) fn together(asker: &Asker<'_>, n: usize) -> usize {
-    let most = asker.batch_hint().max(TOGETHER * 4) / 4;
-    n.div_ceil(rayon::current_num_threads()).clamp(TOGETHER, most)
+/// How many games or searches should go together: many on a device that wants large batches.
+pub(crate) fn together(asker: &Asker<'_>) -> usize {
+    asker.batch_hint().max(TOGETHER * 4) / 4
 }
 
 /// Plays the games of a round. A game depends on the settings, the round and its number alone.
@@ -43,7 +41,7 @@ pub(crate) fn play_games<G: Planes>(
 ) -> Result<Vec<Episode<G>>, ProbsError> {
     let numbers: Vec<u64> = (0..u64::from(settings.games)).collect();
     let groups: Result<Vec<_>, _> = numbers
-        .par_chunks(together(q, numbers.len()))
+        .par_chunks(together(q))
         .map(|numbers| play_group(start, settings, numbers, round, q, meter))
         .collect();
     Ok(groups?.into_iter().flatten().collect())

@@ -14,9 +14,8 @@ use crate::layout::Layout;
 use crate::optimizer::{Algorithm, OptimizerSettings};
 use crate::trainer::{StepSettings, TrainState, UpdateReport, Weights};
 
-/// Boards of one pass: enough that the work outweighs starting it and waiting for other users of the GPU, which take turns of
-/// milliseconds.
-const BATCH_HINT: usize = 4096;
+/// Boards that keep a GPU busy: the smallest nets have some 40 cells, and a block takes 128.
+const BATCH_HINT: usize = 1024;
 
 /// A small net with its optimizer on a GPU. Sums are f32 throughout, and the same from run to run.
 ///
