@@ -102,6 +102,19 @@ def test_a_measurement_is_kept_and_not_repeated(tmp_path):
     again = measure()
     assert again.returncode == 0 and again.stderr.splitlines() == ["puzzles-9m: measured", "table2-connect4: measured"]
     assert measure("nothing").returncode == 2
+
+    # A move that the model made without a value: its evaluation failed, and the game does not count.
+    folder = next(tmp_path.glob("work/*/games.jsonl")).parent
+    sides = [games[0]["first"], games[0]["second"]]
+    failed = next(move for i, move in enumerate(games[0]["moves"]) if sides[(i + 9) % 2] == "MAV-MCTS (M = 8)")
+    del failed["v"]
+    (folder / "games.jsonl").write_text("".join(json.dumps(game) + "\n" for game in games))
+    (tmp_path / "logs" / "table2-connect4.json").unlink()
+    assert measure("table2-connect4").returncode == 0
+    league = json.loads((tmp_path / "logs" / "table2-connect4.json").read_text())
+    assert (league["result"]["finished"], league["result"]["removed"]) == (1, 1)
+    assert len((folder / "games.jsonl").read_text().splitlines()) == 1
+
     page = subprocess.run([sys.executable, "-B", recipes / "results" / "page.py"], env=environment | {"DOCS": str(tmp_path / "docs")}, cwd=tmp_path)
     assert page.returncode == 0
     assert "| Connect Four | MAV-MCTS (M = 8) |" in (tmp_path / "docs" / "results.md").read_text()
