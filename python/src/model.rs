@@ -217,7 +217,7 @@ impl Model {
     /// Whether the input is read with full attention.
     #[getter]
     fn full_input(&self) -> bool {
-        self.shared.weights.input.into()
+        self.shared.weights.input != mavis_model::InputAttention::Causal
     }
 
     /// Values of every legal move of every position, all in shared passes, without the interpreter's lock.
