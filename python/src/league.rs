@@ -92,7 +92,9 @@ fn play<G: PythonGame>(
 
 fn run_failure(error: RunError) -> PyErr {
     match &error {
-        RunError::Store(_) | RunError::Thread(_) => PyRuntimeError::new_err(chain(&error)),
+        RunError::Store(_) | RunError::Thread(_) | RunError::Broken { .. } => {
+            PyRuntimeError::new_err(chain(&error))
+        }
         _ => bad_input(chain(&error)),
     }
 }

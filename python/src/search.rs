@@ -314,6 +314,7 @@ fn json<G: PythonGame>(position: &G, report: &Report) -> PyResult<String> {
             Stopped::Full => "full",
             Stopped::Settled => "settled",
             Stopped::NoRoot => "no root",
+            Stopped::Broken => "broken",
             _ => "stopped",
         },
         kept: counts.kept,

@@ -18,6 +18,7 @@ mod tunables;
 
 use arguments::Arguments;
 use mavis_bundled as bundled;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -29,8 +30,17 @@ fn main() -> ExitCode {
         Some(command) => command.run(),
         None => commands::main_job(),
     };
+    let code = exit_code(result);
+    // What cannot be written now is lost either way.
+    let _ = (std::io::stdout().flush(), std::io::stderr().flush());
+    mavis_net::exit_after_cuda(code);
+    ExitCode::from(code)
+}
+
+/// Says why a command failed; 2 is for bad input, 1 for other failures.
+fn exit_code(result: anyhow::Result<()>) -> u8 {
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(error) => {
             // A closed pipe (`mavis ... | head`) is the reader's choice, not a failure.
             if error.chain().any(|cause| {
@@ -38,13 +48,13 @@ fn main() -> ExitCode {
                     .downcast_ref::<std::io::Error>()
                     .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
             }) {
-                return ExitCode::SUCCESS;
+                return 0;
             }
             #[expect(clippy::print_stderr, reason = "the one place where a failed command speaks")]
             {
                 eprintln!("mavis: {}", input::one_line(&error));
             }
-            if error.is::<input::BadInput>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+            if error.is::<input::BadInput>() { 2 } else { 1 }
         }
     }
 }

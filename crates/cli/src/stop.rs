@@ -3,7 +3,6 @@
 use mavis_search::Cancel;
 use std::{
     io::{IsTerminal, Write},
-    process::exit,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -16,7 +15,7 @@ const ECHO: Duration = Duration::from_millis(100);
 /// How long the program may take to end in order after the signal to drop its work.
 const GRACE: Duration = Duration::from_secs(1);
 /// The exit code of a program that Ctrl-C ended.
-const INTERRUPTED: i32 = 130;
+const INTERRUPTED: u8 = 130;
 
 /// A flag that the first Ctrl-C raises; the second ends the program at once. `work` is what the program then finishes.
 pub(crate) fn flag(work: &'static str) -> Arc<AtomicBool> {
@@ -40,7 +39,7 @@ pub(crate) fn end() -> Cancel {
     let token = cancel.clone();
     on_signal(move |number| match number {
         1 => token.cancel(),
-        _ => exit(INTERRUPTED),
+        _ => exit_now(),
     });
     cancel
 }
@@ -61,10 +60,10 @@ pub(crate) fn tokens() -> (Cancel, Cancel) {
             // The handler returns, so that a third signal is noticed while this one waits.
             std::thread::spawn(|| {
                 std::thread::sleep(GRACE);
-                exit(INTERRUPTED);
+                exit_now();
             });
         }
-        _ => exit(INTERRUPTED),
+        _ => exit_now(),
     });
     tokens
 }
@@ -73,7 +72,7 @@ pub(crate) fn tokens() -> (Cancel, Cancel) {
 fn finish(work: &'static str, act: impl Fn() + Send + 'static) {
     on_signal(move |number| {
         if number > 1 {
-            exit(INTERRUPTED);
+            exit_now();
         }
         notice(&format!("finishing {work}; Ctrl-C again stops at once"));
         act();
@@ -100,4 +99,10 @@ fn notice(text: &str) {
     let clear = if stderr.is_terminal() { "\r\x1b[2K" } else { "" };
     // A closed stderr is no reason to stop differently.
     let _ = writeln!(stderr, "{clear}{text}");
+}
+
+/// Ends the program, also while other threads use a GPU.
+fn exit_now() -> ! {
+    mavis_net::exit_after_cuda(INTERRUPTED);
+    std::process::exit(i32::from(INTERRUPTED))
 }

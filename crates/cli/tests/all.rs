@@ -1,6 +1,7 @@
 //! The program through its real binary, and what others make of its files and protocols. One binary, since every binary is linked, and its generic code compiled, by itself.
 
 mod analyze;
+mod broken;
 mod cluster;
 mod cluster_data;
 mod data;

@@ -61,7 +61,8 @@ pub struct Request {
 /// was stopped when, as long as the oracle's limit is not a time.
 ///
 /// # Errors
-/// When the folder holds another job, a table cannot be read or written, or the oracle fails on a whole shard.
+/// When the folder holds another job, a table cannot be read or written, the oracle fails on a whole shard, or its network
+/// fails ([`mavis_oracle::OracleError::Broken`]).
 pub fn annotate(
     settings: &AnnotateSettings,
     oracles: Vec<Box<dyn Oracle>>,

@@ -9,7 +9,7 @@ use crate::job::{Job, JobError, JobEvent, Meter, SetAside, Shard};
 use crate::table::TableWriter;
 use crate::wire::{AnnotationRow, EndKind, GameRow, OracleName};
 use mavis_game::{Game, Move, Position, Rules};
-use mavis_oracle::{Identity, Oracle, Ranking};
+use mavis_oracle::{Identity, Oracle, OracleError, Ranking};
 use mavis_queue::{Local, Queue};
 use mavis_stable::seed::{hash_bytes, mix};
 use rand::{Rng, SeedableRng};
@@ -92,7 +92,8 @@ pub struct Selfplayed {
 /// Running again continues where the last run stopped.
 ///
 /// # Errors
-/// When the folder holds another job, a table cannot be written, or the oracle fails in every game of a shard.
+/// When the folder holds another job, a table cannot be written, the oracle fails in every game of a shard, or its network fails
+/// ([`OracleError::Broken`]).
 pub fn selfplay(
     settings: &SelfplaySettings,
     oracles: Vec<Box<dyn Oracle>>,
@@ -177,17 +178,17 @@ fn job_settings(settings: &SelfplaySettings, identity: &Identity) -> BTreeMap<St
 pub struct Memory(Mutex<HashMap<u64, Arc<Ranking>>>);
 
 impl Memory {
-    fn ranking(&self, oracle: &mut dyn Oracle, position: &Position) -> Result<Arc<Ranking>, SetAside> {
+    fn ranking(&self, oracle: &mut dyn Oracle, position: &Position) -> Result<Arc<Ranking>, GaveUp> {
         let early = position.ply() <= REMEMBERED_PLY;
         let key = position.key();
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if early && let Some(known) = lock().get(&key) {
             return Ok(Arc::clone(known));
         }
-        let ranking = oracle
-            .evaluate(position)
-            .map(Arc::new)
-            .map_err(|error| SetAside { position: position.to_string(), reason: error.to_string() })?;
+        let ranking = oracle.evaluate(position).map(Arc::new).map_err(|error| match error {
+            OracleError::Broken { .. } => GaveUp::Broken(error.to_string()),
+            error => GaveUp::Aside(SetAside { position: position.to_string(), reason: error.to_string() }),
+        })?;
         if early {
             let mut known = lock();
             if known.len() < N_REMEMBERED {
@@ -204,8 +205,29 @@ struct Play<'a> {
     memory: &'a Memory,
 }
 
+/// Why there is no game.
+enum GaveUp {
+    /// The oracle has no answer for a position.
+    Aside(SetAside),
+    /// The oracle will not answer again.
+    Broken(String),
+}
+
 impl Play<'_> {
-    fn game(&self, oracle: &mut dyn Oracle, number: u64) -> Played {
+    /// A game, or the position that it is set aside for; the error says that the oracle will not answer again.
+    fn game(&self, oracle: &mut dyn Oracle, number: u64) -> Result<Played, String> {
+        match self.played(oracle, number) {
+            Ok(game) => Ok(Ok(game)),
+            Err(GaveUp::Aside(aside)) => Ok(Err(aside)),
+            Err(GaveUp::Broken(reason)) => Err(reason),
+        }
+    }
+
+    fn played(
+        &self,
+        oracle: &mut dyn Oracle,
+        number: u64,
+    ) -> Result<(GameRow, Vec<(u64, AnnotationRow)>), GaveUp> {
         // Each game has its own stream of numbers, so that threads and stops do not matter.
         let mut random = Xoshiro256PlusPlus::seed_from_u64(mix(self.plan.seed).wrapping_add(number));
         let mut position = self.plan.start.clone();
@@ -233,7 +255,7 @@ impl Play<'_> {
                 false => self.memory.ranking(oracle, &position)?,
             };
             let annotation = annotation(&position, &ranking, Some(id.clone()), self.oracle)
-                .map_err(|reason| SetAside { position: position.to_string(), reason })?;
+                .map_err(|reason| GaveUp::Aside(SetAside { position: position.to_string(), reason }))?;
             annotated.push((position.key(), annotation));
             if over || row.moves.len() as u64 >= u64::from(self.plan.max_plies) {
                 break;

@@ -16,7 +16,7 @@ use crate::table::TableWriter;
 use crate::wire::TraceRow;
 use mavis_game::{Game, Position};
 use mavis_lang::{trace::Evaluation, vocabulary_hash};
-use mavis_oracle::{Identity, Oracle};
+use mavis_oracle::{Identity, Oracle, OracleError};
 use mavis_queue::{Local, Queue};
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -35,7 +35,10 @@ pub trait Labeler: Send {
     fn n_roots(&self) -> u64;
 
     /// The values of all legal moves of each position, none of which is over.
-    fn label(&mut self, positions: &[Position]) -> Vec<Result<Evaluation, String>>;
+    ///
+    /// # Errors
+    /// When the network behind it failed, so that it will not answer again.
+    fn label(&mut self, positions: &[Position]) -> Result<Vec<Result<Evaluation, String>>, String>;
 }
 
 impl Labeler for Box<dyn Oracle> {
@@ -47,13 +50,17 @@ impl Labeler for Box<dyn Oracle> {
         1
     }
 
-    fn label(&mut self, positions: &[Position]) -> Vec<Result<Evaluation, String>> {
-        let rankings = self.evaluate_all(positions);
+    fn label(&mut self, positions: &[Position]) -> Result<Vec<Result<Evaluation, String>>, String> {
         let evaluation = |ranking: mavis_oracle::Ranking| Evaluation {
             best: ranking.moves.first().map(|entry| entry.mv),
             moves: ranking.moves.iter().map(|entry| (entry.mv, entry.win_probability)).collect(),
         };
-        rankings.into_iter().map(|entry| entry.map(evaluation).map_err(|error| error.to_string())).collect()
+        let label = |ranking: Result<mavis_oracle::Ranking, OracleError>| match ranking {
+            Ok(ranking) => Ok(Ok(evaluation(ranking))),
+            Err(error @ OracleError::Broken { .. }) => Err(error.to_string()),
+            Err(error) => Ok(Err(error.to_string())),
+        };
+        self.evaluate_all(positions).into_iter().map(label).collect()
     }
 }
 
@@ -89,7 +96,8 @@ pub struct Traced {
 /// have the same identity. Running again continues where the last run stopped.
 ///
 /// # Errors
-/// When the folder holds another job, no trace fits into the context, a table cannot be written, or all roots of a shard fail.
+/// When the folder holds another job, no trace fits into the context, a table cannot be written, all roots of a shard fail,
+/// or the network of a labeler fails.
 pub fn traces<L: Labeler>(
     settings: &TraceSettings,
     roots: &[Position],

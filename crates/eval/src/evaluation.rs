@@ -136,6 +136,10 @@ pub enum EvalError {
     /// The evaluator could not answer; asking again may help.
     #[error("evaluation failed: {0}")]
     Failed(String),
+    /// The network behind the evaluator failed, such as by an error of its device: it will not answer again, and nothing may be
+    /// concluded from its silence. Servers that do not answer are [`EvalError::Failed`].
+    #[error("the network failed: {0}")]
+    Broken(String),
 }
 
 impl EvalError {

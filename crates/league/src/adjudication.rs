@@ -8,7 +8,7 @@ pub use syzygy::SyzygyJudge;
 
 use crate::wire::{AdjudicationConfig, DrawRule, EarlyRule, ResignRule};
 use mavis_game::{Game, Outcome, Position, Side};
-use mavis_play::{Limit, MoveRecord, Player, Termination, Thought, Turn, Verdict};
+use mavis_play::{Limit, MoveRecord, Player, PlayerError, Termination, Thought, Turn, Verdict};
 use mavis_search::Cancel;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -52,6 +52,8 @@ pub(crate) struct Adjudicator<'a, G: Game> {
     quiet_plies: u32,
     /// Moves in a row in which each side saw itself lost.
     lost_moves: [u32; 2],
+    /// Why the early judge will not judge again; the game is cancelled then.
+    pub(crate) broken: Option<String>,
 }
 
 impl<'a, G: Game> Adjudicator<'a, G> {
@@ -69,6 +71,7 @@ impl<'a, G: Game> Adjudicator<'a, G> {
             last: [None; 2],
             quiet_plies: 0,
             lost_moves: [0; 2],
+            broken: None,
         }
     }
 
@@ -110,7 +113,14 @@ impl<'a, G: Game> Adjudicator<'a, G> {
         let EarlyRule { centipawns: decisive, .. } = self.rules.early.as_ref()?;
         let (evaluations, who) = match &mut self.early_judge {
             Some((judge, limit)) => {
-                let cp = judged(*judge, limit, &self.cancel, position)?;
+                let cp = match judged(*judge, limit, &self.cancel, position) {
+                    Ok(cp) => cp?,
+                    Err(reason) => {
+                        self.broken = Some(reason);
+                        self.cancel.cancel();
+                        return None;
+                    }
+                };
                 ([cp; 2], "the judge sees")
             }
             None => ([self.last[0]?, self.last[1]?], "both players see"),
@@ -154,10 +164,15 @@ fn verdict(outcome: Outcome, reason: String) -> Verdict {
     Verdict { outcome, termination: Termination::Adjudication(reason) }
 }
 
-/// A judge's evaluation from the first side's point of view.
-fn judged<G: Game>(judge: &mut dyn Player<G>, limit: &Limit, cancel: &Cancel, position: &G) -> Option<i32> {
+/// A judge's evaluation from the first side's point of view; the error is that of a network which failed.
+fn judged<G: Game>(
+    judge: &mut dyn Player<G>,
+    limit: &Limit,
+    cancel: &Cancel,
+    position: &G,
+) -> Result<Option<i32>, String> {
     if position.outcome().is_some() {
-        return None;
+        return Ok(None);
     }
     let mut last = Thought::default();
     let mut turn = Turn {
@@ -168,7 +183,11 @@ fn judged<G: Game>(judge: &mut dyn Player<G>, limit: &Limit, cancel: &Cancel, po
         cancel: cancel.clone(),
         sink: &mut |thought: &Thought| last = thought.clone(),
     };
-    let thought = judge.choose(&mut turn).ok().map_or(last, |choice| choice.thought);
-    let own = centipawns(thought.centipawns, thought.value)?;
-    Some(if position.side_to_move() == Side::First { own } else { -own })
+    let thought = match judge.choose(&mut turn) {
+        Ok(choice) => choice.thought,
+        Err(PlayerError::Broken(reason)) => return Err(reason),
+        Err(_) => last,
+    };
+    let own = centipawns(thought.centipawns, thought.value);
+    Ok(own.map(|own| if position.side_to_move() == Side::First { own } else { -own }))
 }

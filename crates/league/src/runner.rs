@@ -2,7 +2,8 @@
 //!
 //! One thread hands out games and writes results; each worker thread plays one game at a time with players it keeps
 //! from game to game. Whatever a player does, its game has a result: crashes, illegal moves and lost time are reasons,
-//! a player that neither moves nor stops is left behind with its thread.
+//! a player that neither moves nor stops is left behind with its thread. The exception is a player whose network fails: every
+//! later result of this process would be wrong too, so the game is dropped and the league stops.
 
 mod elsewhere;
 mod job;
@@ -145,6 +146,14 @@ pub enum RunError {
         /// Why.
         error: PlayerError,
     },
+    /// The network of a player failed during a game, which then counts for nobody; games stored before stay.
+    #[error("player '{name}': the network failed: {reason}")]
+    Broken {
+        /// Its name in the league.
+        name: String,
+        /// Why.
+        reason: String,
+    },
     /// A judge without an opinion.
     #[error("adjudication.early.judge: '{0}' gives no value of a position")]
     SilentJudge(String),
@@ -194,6 +203,19 @@ pub enum RunError {
     Queue(#[from] QueueError),
 }
 
+/// A player whose network failed, by its name in the league.
+#[derive(Clone, Debug)]
+struct Broken {
+    name: String,
+    reason: String,
+}
+
+impl From<Broken> for RunError {
+    fn from(Broken { name, reason }: Broken) -> Self {
+        Self::Broken { name, reason }
+    }
+}
+
 /// Who plays the games of a league: threads of this process, or workers elsewhere.
 trait GameQueue<G: Game> {
     /// Whether no game is in hand.
@@ -204,6 +226,10 @@ trait GameQueue<G: Game> {
     fn stop_all(&mut self) -> Result<(), RunError>;
     /// No further game will be handed out: gives up those that were not begun.
     fn drain(&mut self) -> Result<(), RunError>;
+    /// Why no further result can be trusted, if that is so.
+    fn failure(&self) -> Option<Broken> {
+        None
+    }
     /// Waits a moment for finished games.
     fn wait(&mut self, options: &RunOptions<G>) -> Result<Vec<StoredGame>, RunError>;
 }
@@ -224,7 +250,8 @@ pub struct LeaguePlace<'a> {
 /// `base` is the folder that relative paths of a book or of tablebases start from.
 ///
 /// # Errors
-/// When configuration, book, players or folder are at fault, or the disk refuses a result.
+/// When configuration, book, players or folder are at fault, or the disk refuses a result; and when the network of a player fails,
+/// after which the same call resumes.
 pub fn run<G: FromRules>(
     config: &LeagueConfig,
     folder: &Path,

@@ -1,6 +1,7 @@
 //! What can go wrong with a model.
 
 use mavis_data::RecordError;
+use mavis_eval::EvalError;
 use mavis_net::NetError;
 
 /// A model that cannot train or answer.
@@ -38,4 +39,15 @@ pub enum ModelError {
     /// A worker thread died.
     #[error("a thread that builds batches panicked")]
     Loader,
+}
+
+impl ModelError {
+    /// The error as searches see it: a network that failed is broken for good, anything else concerns one request.
+    #[must_use]
+    pub fn into_eval(self) -> EvalError {
+        match self {
+            Self::Net(error) => EvalError::Broken(error.to_string()),
+            other => EvalError::Failed(other.to_string()),
+        }
+    }
 }

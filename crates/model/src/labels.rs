@@ -84,7 +84,7 @@ impl Labeler for ModelLabels {
         N_ROOTS
     }
 
-    fn label(&mut self, positions: &[Position]) -> Vec<Result<Evaluation, String>> {
+    fn label(&mut self, positions: &[Position]) -> Result<Vec<Result<Evaluation, String>>, String> {
         let asked: Vec<(Vec<Move>, Asked)> = positions
             .iter()
             .map(|position| {
@@ -96,16 +96,11 @@ impl Labeler for ModelLabels {
         let mut labels = Vec::with_capacity(positions.len());
         for pass in passes(&asked, self.room) {
             let questions: Vec<&Asked> = pass.iter().map(|(_, asked)| asked).collect();
-            match self.pass(&questions) {
-                Ok(answers) => {
-                    labels.extend(
-                        pass.iter().zip(answers).map(|((moves, _), logits)| Ok(evaluation(moves, &logits))),
-                    );
-                }
-                Err(error) => labels.extend(pass.iter().map(|_| Err(error.to_string()))),
-            }
+            let answers = self.pass(&questions).map_err(|error| error.to_string())?;
+            labels
+                .extend(pass.iter().zip(answers).map(|((moves, _), logits)| Ok(evaluation(moves, &logits))));
         }
-        labels
+        Ok(labels)
     }
 }
 

@@ -9,6 +9,8 @@
 use cudarc::{cublaslt, driver, nvrtc};
 
 use crate::error::NetError;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 mod backward;
 pub mod bench;
@@ -59,6 +61,19 @@ pub fn available() -> Result<(), NetError> {
         },
     };
     Err(NetError::Device(missing.into()))
+}
+
+/// Whether this process has opened a GPU, so that exit handlers of CUDA's libraries are installed.
+static IS_OPEN: AtomicBool = AtomicBool::new(false);
+
+/// Ends the process at once if it has opened a GPU.
+pub(crate) fn exit_if_open(code: u8) {
+    unsafe extern "C" {
+        safe fn _exit(code: c_int) -> !;
+    }
+    if IS_OPEN.load(Ordering::Acquire) {
+        _exit(c_int::from(code));
+    }
 }
 
 #[cfg(test)]

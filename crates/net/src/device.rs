@@ -162,13 +162,14 @@ impl FromStr for Device {
 }
 
 #[cfg(feature = "cuda")]
-use with_cuda::{cuda_available, cuda_conv_net, cuda_decoder, cuda_ranks, cuda_trainer};
+use with_cuda::{cuda_available, cuda_conv_net, cuda_decoder, cuda_ranks, cuda_trainer, exit_if_open};
 #[cfg(not(feature = "cuda"))]
-use without_cuda::{cuda_available, cuda_conv_net, cuda_decoder, cuda_ranks, cuda_trainer};
+use without_cuda::{cuda_available, cuda_conv_net, cuda_decoder, cuda_ranks, cuda_trainer, exit_if_open};
 
 #[cfg(feature = "cuda")]
 mod with_cuda {
     use super::*;
+    pub(super) use crate::cuda::exit_if_open;
     use crate::cuda::{
         CudaConvNet, CudaDecoder, CudaDecoderOptions, CudaOptions, CudaTrainer, NcclRank, available, gpu_of,
     };
@@ -207,6 +208,16 @@ mod with_cuda {
     }
 }
 
+/// Ends the process with `code` if it has opened a GPU; returns otherwise. To be called as the last thing in `main`, with all output
+/// flushed.
+///
+/// A process that returns from `main` runs the exit handlers of CUDA's libraries while other threads may still free memory of the
+/// device or wait for a pass: threads of models end by themselves some time after their last player. The libraries do not allow
+/// that, and may crash. This leaves without the handlers; the driver cleans up after the process either way.
+pub fn exit_after_cuda(code: u8) {
+    exit_if_open(code);
+}
+
 #[cfg(not(feature = "cuda"))]
 mod without_cuda {
     use super::*;
@@ -214,6 +225,8 @@ mod without_cuda {
     fn absent<T>() -> Result<T, NetError> {
         Err(NetError::Device("cuda needs a build with --features cuda".into()))
     }
+
+    pub(super) fn exit_if_open(_: u8) {}
 
     pub(super) fn cuda_available() -> Result<(), NetError> {
         absent()

@@ -55,7 +55,7 @@ impl<O: Oracle + 'static> Evaluator for OracleEvaluator<O> {
             let failed = |reason: String| EvalError::Failed(reason);
             let judged =
                 tokio::task::spawn_blocking(work).await.map_err(|error| failed(error.to_string()))?;
-            let best = judged.map_err(|error| failed(error.to_string()))?.best();
+            let best = judged.map_err(eval_error)?.best();
             Ok(best.filter(|best| listed.iter().any(|entry| entry.mv == *best)))
         })
     }
@@ -74,6 +74,13 @@ impl Drop for Wanted {
     }
 }
 
+fn eval_error(error: OracleError) -> EvalError {
+    match error {
+        OracleError::Broken { reason, .. } => EvalError::Broken(reason),
+        other => EvalError::Failed(other.to_string()),
+    }
+}
+
 fn answer(oracle: &mut impl Oracle, request: &Request) -> Reply {
     let Some(state) = request.by_rules() else {
         let reason = "the move cannot be played in the parent state";
@@ -82,8 +89,7 @@ fn answer(oracle: &mut impl Oracle, request: &Request) -> Reply {
     let content = match request.end(&state) {
         Some(outcome) => EndOrMoves::Ended(outcome),
         None => {
-            let failed = |error: OracleError| EvalError::Failed(error.to_string());
-            let judged = oracle.evaluate(&state).map_err(failed)?;
+            let judged = oracle.evaluate(&state).map_err(eval_error)?;
             let value = |mv, win_probability| MoveValue { mv, value: Value::certain(win_probability) };
             EndOrMoves::Moves(
                 judged.moves.iter().map(|judged| value(judged.mv, judged.win_probability)).collect(),

@@ -87,6 +87,14 @@ pub enum OracleError {
         #[source]
         source: EngineError,
     },
+    /// The network behind the oracle failed, such as by an error of its device; it will not answer again.
+    #[error("{oracle}: the network failed: {reason}")]
+    Broken {
+        /// The oracle's name.
+        oracle: String,
+        /// Why.
+        reason: String,
+    },
 }
 
 /// Refuses positions without a move.

@@ -1,6 +1,7 @@
 //! The player trait and what passes through it.
 
 use crate::Analysis;
+use mavis_eval::EvalError;
 use mavis_game::{Game, Move, Position};
 use mavis_search::{Cancel, mcts::RulesCheck, wire::SavedTree};
 use std::{
@@ -54,7 +55,7 @@ pub trait Player<G: Game = Position>: Send {
     /// The player should return soon after `turn.cancel` is cancelled or the limit is reached.
     ///
     /// # Errors
-    /// When no move can be made at all: a dead engine, a missing model. The referee then ends the game with a reason.
+    /// When no move can be made at all: a dead engine, a network that failed. The referee then ends the game with a reason.
     fn choose(&mut self, turn: &mut Turn<'_, G>) -> Result<Choice, PlayerError>;
 
     /// Chooses a move and says what it thinks of the others; players without an opinion on them list only their choice.
@@ -226,9 +227,13 @@ pub enum PlayerError {
         /// The game's name.
         game: String,
     },
-    /// Its process, server or model failed.
+    /// Its process or server failed.
     #[error("{0}")]
     Failed(String),
+    /// The network of its model failed, such as by an error of the device. Unlike a dead engine it says nothing about how well
+    /// the player plays, so its game has no result.
+    #[error("the network failed: {0}")]
+    Broken(String),
     /// It was stopped before it could decide.
     #[error("stopped")]
     Stopped,
@@ -239,5 +244,14 @@ impl PlayerError {
     #[must_use]
     pub fn unsupported(player: &str, rules: impl fmt::Display) -> Self {
         Self::Unsupported { player: player.to_owned(), game: rules.to_string() }
+    }
+
+    /// What an evaluation that fails means for a player that cannot do without it.
+    #[must_use]
+    pub fn of_evaluation(error: EvalError) -> Self {
+        match error {
+            EvalError::Broken(reason) => Self::Broken(reason),
+            other => Self::Failed(other.to_string()),
+        }
     }
 }

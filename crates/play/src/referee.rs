@@ -47,8 +47,10 @@ pub struct GameRecord<G = Position> {
     pub moves: Vec<MoveRecord>,
     /// Where it stopped.
     pub end: G,
-    /// The result and its reason; `None` when the game was abandoned from outside.
+    /// The result and its reason; `None` when the game was abandoned from outside or a player broke.
     pub verdict: Option<Verdict>,
+    /// Whose network failed, and why ([`PlayerError::Broken`]); the game then counts for nobody.
+    pub broken: Option<(Side, String)>,
 }
 
 /// One move of a record.
@@ -129,7 +131,7 @@ impl<G, F: FnMut(&MoveRecord, &G)> Observer<G> for F {
 }
 
 impl Referee {
-    /// Plays a game to its end; whatever a player does, there is a record.
+    /// Plays a game to its end; whatever a player does, there is a record. One whose network fails has no verdict.
     pub fn play<G: Game>(&self, start: &G, players: [&mut dyn Player<G>; 2]) -> GameRecord<G> {
         self.play_observed(start, players, &mut |_: &MoveRecord, _: &G| {})
     }
@@ -141,8 +143,13 @@ impl Referee {
         mut players: [&mut dyn Player<G>; 2],
         observer: &mut dyn Observer<G>,
     ) -> GameRecord<G> {
-        let mut record =
-            GameRecord { start: start.clone(), moves: Vec::new(), end: start.clone(), verdict: None };
+        let mut record = GameRecord {
+            start: start.clone(),
+            moves: Vec::new(),
+            end: start.clone(),
+            verdict: None,
+            broken: None,
+        };
         for player in &mut players {
             player.new_game(start.rules());
         }
@@ -165,6 +172,10 @@ impl Referee {
             };
             let answer = players[side.index()].choose(&mut turn);
             let time = began.elapsed();
+            if let Err(PlayerError::Broken(reason)) = answer {
+                record.broken = Some((side, reason));
+                break;
+            }
             if self.cancel.is_cancelled() && answer.is_err() {
                 break;
             }

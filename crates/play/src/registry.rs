@@ -8,6 +8,7 @@ use mavis_search::tunable::Tunable;
 
 use crate::{Lookahead, Options, Player, PlayerSpec, RandomPlayer, RolloutPlayer};
 use mavis_game::{Game, Position};
+use mavis_net::NetError;
 use std::sync::Arc;
 
 /// Builds a player from its spec and a seed.
@@ -100,6 +101,26 @@ pub enum BuildError {
         /// What is missing and how to get it.
         reason: String,
     },
+    /// The device of its network failed: see [`crate::PlayerError::Broken`].
+    #[error("player '{player}': {reason}")]
+    Broken {
+        /// The kind of player.
+        player: String,
+        /// What the device said.
+        reason: String,
+    },
+}
+
+impl BuildError {
+    /// A network that cannot be used.
+    #[must_use]
+    pub fn of_network(player: &str, error: &NetError) -> Self {
+        let (player, reason) = (player.to_owned(), error.to_string());
+        match error {
+            NetError::Device(_) => Self::Broken { player, reason },
+            _ => Self::Unavailable { player, reason },
+        }
+    }
 }
 
 impl BuildError {

@@ -43,8 +43,9 @@ pub(crate) fn try_evaluator<G: FromRules>(
     let asked = evaluator.evaluate_one(Request::state(G::start(rules)));
     match runtime().map_err(PlayerError::Failed)?.block_on(asked) {
         Err(EvalError::Failed(reason)) => Err(PlayerError::Failed(reason)),
+        Err(EvalError::Broken(reason)) => Err(PlayerError::Broken(reason)),
         // A bad answer is not the lack of one; a search has its ways with those.
-        _ => Ok(()),
+        Ok(_) | Err(EvalError::Hallucination { .. }) => Ok(()),
     }
 }
 

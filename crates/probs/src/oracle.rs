@@ -139,20 +139,22 @@ impl Oracle for NetOracle {
             _ => None,
         };
         let open: Vec<&Position> = positions.iter().filter(|&position| refused(position).is_none()).collect();
-        let rates = self.rates(&open).map_err(|error| error.to_string());
+        let rates =
+            self.rates(&open).map_err(|error| (matches!(error, ProbsError::Net(_)), error.to_string()));
         let mut rates = rates.map(Vec::into_iter);
         let rank = |position: &Position| {
             if let Some(error) = refused(position) {
                 return Err(error);
             }
-            let failed = |reason: String| OracleError::NoAnswer {
-                oracle: self.name.clone(),
-                position: position.to_string(),
-                reason,
-            };
             let moves = match &mut rates {
                 Ok(rates) => rates.next().unwrap_or_default(),
-                Err(reason) => return Err(failed(reason.clone())),
+                Err((is_broken, reason)) => {
+                    let (oracle, reason) = (self.name.clone(), reason.clone());
+                    return Err(match is_broken {
+                        true => OracleError::Broken { oracle, reason },
+                        false => OracleError::NoAnswer { oracle, position: position.to_string(), reason },
+                    });
+                }
             };
             let ranked = |(mv, value): (Move, f32)| {
                 let rate = (0.5 + 0.5 * value).clamp(0.0, 1.0);

@@ -93,7 +93,7 @@ impl<G: Planes + FromRules> ProbsPlayer<G> {
                 known(nets)
             ))
         })?;
-        let model = net.load::<G>(device).map_err(|error| PlayerError::Failed(error.to_string()))?;
+        let model = net.load::<G>(device).map_err(player_error)?;
         let model = Arc::new(model);
         self.own = Some((Arc::clone(&model), rules));
         Ok(model)
@@ -116,8 +116,7 @@ impl<G: Planes + FromRules> Player<G> for ProbsPlayer<G> {
     fn analyze(&mut self, turn: &mut Turn<'_, G>) -> Result<Analysis, PlayerError> {
         let model = self.model(turn.position.rules())?;
         let search = self.search(turn);
-        let (mut opinions, nodes) = think(turn.position, &model, search.as_ref())
-            .map_err(|error| PlayerError::Failed(error.to_string()))?;
+        let (mut opinions, nodes) = think(turn.position, &model, search.as_ref()).map_err(player_error)?;
         opinions.retain(|opinion| turn.limit.allows(opinion.mv));
         // A stable sort: equals stay in the order of the rules, as in training.
         opinions.sort_by(|a, b| b.order.total_cmp(&a.order));
@@ -126,6 +125,14 @@ impl<G: Planes + FromRules> Player<G> for ProbsPlayer<G> {
             .ok_or_else(|| PlayerError::Failed("no legal move".to_owned()))?;
         analysis.report(&turn.limit, turn.sink);
         Ok(analysis)
+    }
+}
+
+/// What an error means for a player: nets that fail are broken for good.
+fn player_error(error: ProbsError) -> PlayerError {
+    match error {
+        ProbsError::Net(error) => PlayerError::Broken(error.to_string()),
+        other => PlayerError::Failed(other.to_string()),
     }
 }
 
@@ -191,7 +198,7 @@ fn build<G: Planes + FromRules>(
         }
         None => ("probs".to_owned(), None),
         Some(name) => {
-            let model = load::<G>(name, nets, device).map_err(unavailable)?;
+            let model = load::<G>(name, nets, device)?;
             (format!("probs:{}", short(name)), Some(model))
         }
     };
@@ -205,16 +212,21 @@ fn build<G: Planes + FromRules>(
 }
 
 /// Nets by the name of bundled ones or by their file.
-fn load<G: Planes + FromRules>(name: &str, nets: BundledNets, device: Device) -> Result<Model, String> {
+fn load<G: Planes + FromRules>(name: &str, nets: BundledNets, device: Device) -> Result<Model, BuildError> {
+    let unavailable = |reason: String| BuildError::Unavailable { player: "probs".to_owned(), reason };
     let path = Path::new(name);
     let loaded = match nets.iter().find(|net| net.name == name) {
         Some(net) => net.load::<G>(device),
         None if !nets.is_empty() && !path.exists() => {
-            return Err(format!("'{name}' is neither a file nor a bundled net ({})", known(nets)));
+            let reason = format!("'{name}' is neither a file nor a bundled net ({})", known(nets));
+            return Err(unavailable(reason));
         }
         None => Model::load_on::<G>(path, device),
     };
-    loaded.map_err(|error| error.to_string())
+    loaded.map_err(|error| match error {
+        ProbsError::Net(error) => BuildError::of_network("probs", &error),
+        other => unavailable(other.to_string()),
+    })
 }
 
 /// The folder of a run for its files, which are all named alike.

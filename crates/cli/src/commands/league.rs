@@ -60,6 +60,11 @@ fn run_failure(error: RunError) -> anyhow::Error {
         #[cfg(feature = "cluster")]
         RunError::Queue(error) => super::cluster::queue_failure(error),
         RunError::Thread(_) => error.into(),
+        RunError::Broken { .. } => {
+            anyhow::anyhow!(
+                "{error}; that game does not count, those before are kept, and the same command resumes"
+            )
+        }
         _ => BadInput::new(error).into(),
     }
 }

@@ -140,6 +140,10 @@ impl Play {
         if let Some(error) = watch.failed {
             return Err(error);
         }
+        let names_of = [first.name(), second.name()];
+        if let Some((side, reason)) = &record.broken {
+            anyhow::bail!("{}: the network failed: {reason}", names_of[side.index()]);
+        }
         if let Some(path) = self.save {
             let moves: Vec<Move> = record.moves.iter().map(|made| made.mv).collect();
             let result = record.verdict.as_ref().map_or("*", |verdict| verdict.outcome.as_str());
@@ -147,8 +151,11 @@ impl Play {
             saved.write(start, &moves, result)?;
             wrote(&saved.path);
         }
-        let names = [first.name(), second.name()];
-        if self.json { answer_json(&Played::new(&record, names)) } else { print_result(&record, &names) }
+        if self.json {
+            answer_json(&Played::new(&record, names_of))
+        } else {
+            print_result(&record, &names_of)
+        }
     }
 }
 

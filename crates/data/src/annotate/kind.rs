@@ -4,7 +4,7 @@ use super::annotation;
 use crate::job::SetAside;
 use crate::wire::{AnnotateInputWire, AnnotationRow, JudgedWire, OracleName, PositionRow};
 use mavis_game::{Game, Position};
-use mavis_oracle::{Identity, Oracle, Ranking};
+use mavis_oracle::{Identity, Oracle, OracleError, Ranking};
 use mavis_queue::{Beat, JobKind, Runner, read_json, write_json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -114,20 +114,31 @@ impl Runner<AnnotateJob> for Judge {
     fn run(&mut self, input: AnnotateInput, beat: &Beat) -> Result<Vec<Judged>, String> {
         let (begin, n) = (Instant::now(), input.rows.len());
         beat.progress();
-        let judged = judge(&mut *self.oracle, &input.oracle, input.rows);
+        let judged = judge(&mut *self.oracle, &input.oracle, input.rows)?;
         self.pace.measured(n, begin.elapsed());
         Ok(judged)
     }
 }
 
-fn judge(oracle: &mut dyn Oracle, name: &Arc<OracleName>, rows: Vec<PositionRow>) -> Vec<Judged> {
+/// The annotations; the error says that the oracle will not answer again, which is no reason to set positions aside.
+fn judge(
+    oracle: &mut dyn Oracle,
+    name: &Arc<OracleName>,
+    rows: Vec<PositionRow>,
+) -> Result<Vec<Judged>, String> {
     let mut reader = crate::PositionReader::default();
     let read = |row: &PositionRow| reader.position(&row.place.game, &row.place.position);
     let positions: Vec<Result<Position, String>> = rows.iter().map(read).collect();
     // A finished game needs no oracle: there is nothing to judge.
     let is_open = |position: &&Position| position.n_legal_moves() > 0;
     let open: Vec<Position> = positions.iter().flatten().filter(is_open).cloned().collect();
-    let mut rankings = oracle.evaluate_all(&open).into_iter();
+    let rankings = oracle.evaluate_all(&open);
+    if let Some(Err(broken)) =
+        rankings.iter().find(|ranking| matches!(ranking, Err(OracleError::Broken { .. })))
+    {
+        return Err(broken.to_string());
+    }
+    let mut rankings = rankings.into_iter();
     let judged = rows.into_iter().zip(positions).map(|(row, position)| {
         let aside = |reason: String| SetAside { position: row.place.position.clone(), reason };
         let position = position.map_err(aside)?;
@@ -138,5 +149,5 @@ fn judge(oracle: &mut dyn Oracle, name: &Arc<OracleName>, rows: Vec<PositionRow>
         let ranking = ranking.map_err(|error| aside(error.to_string()))?;
         annotation(&position, &ranking, row.place.game_id.clone(), name).map_err(aside)
     });
-    judged.collect()
+    Ok(judged.collect())
 }

@@ -45,7 +45,10 @@ impl<'a> Forest<'a> {
     }
 
     /// Grows the trees and writes their traces.
-    pub(super) fn grow(&self, labeler: &mut impl Labeler, beat: &Beat) -> Vec<Rows> {
+    ///
+    /// # Errors
+    /// Those of the labeler.
+    pub(super) fn grow(&self, labeler: &mut impl Labeler, beat: &Beat) -> Result<Vec<Rows>, String> {
         let roots = (self.input.first..).zip(&self.input.roots);
         let mut growing: Vec<Growing> = roots.map(|(number, root)| self.begin(number, root)).collect();
         loop {
@@ -54,10 +57,10 @@ impl<'a> Forest<'a> {
             if open.is_empty() {
                 break;
             }
-            let mut labels = labeler.label(&open).into_iter();
+            let mut labels = labeler.label(&open)?.into_iter();
             growing.iter_mut().for_each(|root| root.take(&mut labels));
         }
-        growing.into_iter().map(|root| self.rows(root)).collect()
+        Ok(growing.into_iter().map(|root| self.rows(root)).collect())
     }
 
     fn begin(&self, number: u64, root: &Position) -> Growing {

@@ -75,6 +75,6 @@ impl<L: Labeler> Grower<L> {
 
 impl<L: Labeler> Runner<TraceJob> for Grower<L> {
     fn run(&mut self, input: TraceInput, beat: &Beat) -> Result<Vec<Rows>, String> {
-        Ok(Forest::new(&input)?.grow(&mut self.0, beat))
+        Forest::new(&input)?.grow(&mut self.0, beat)
     }
 }

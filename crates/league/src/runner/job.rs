@@ -139,9 +139,58 @@ impl<G: FromRules> Runner<GameJob> for GameRunner<G> {
                 self.league = Some(league);
                 return Ok(game);
             }
+            if let Some(broken) = GameQueue::<G>::failure(&league.pool) {
+                return Err(words(broken.into()));
+            }
             if GameQueue::<G>::is_idle(&league.pool) {
                 return Err("the game was abandoned".to_owned());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mavis_game::{Position, Rules};
+    use mavis_play::{Choice, Kind, Player, PlayerError, Turn};
+
+    struct Broken;
+
+    impl Player for Broken {
+        fn name(&self) -> String {
+            "broken".to_owned()
+        }
+
+        fn choose(&mut self, _: &mut Turn<'_>) -> Result<Choice, PlayerError> {
+            Err(PlayerError::Broken("no device".to_owned()))
+        }
+    }
+
+    #[test]
+    fn a_network_that_fails_fails_the_job() {
+        let mut registry = Registry::<Position>::basic();
+        registry.add(Kind {
+            name: "broken",
+            help: "a network that fails",
+            keys: Vec::new(),
+            open: false,
+            build: Box::new(|_, _| Ok(Box::new(Broken))),
+        });
+        let text = "name = 'jobs'\ngame = 'connect4'\nschedule.pairs = 1\n\
+                    players = [{ player = 'random' }, { player = 'broken' }, { player = 'lookahead:1' }]";
+        let config = LeagueConfig::from_toml(text).expect("a configuration");
+        let openings = Openings::<Position>::new(Rules::Connect4, 0, None, true, 0);
+        let input = |second| GameInput {
+            config: config_of_games(&config).expect("text"),
+            players: Arc::default(),
+            plan: GamePlan { game: 0, pair: 0, first: 0, second },
+            opening: openings.opening(0).expect("no book"),
+        };
+        let mut runner =
+            GameRunner::new(Arc::new(registry), RunOptions::default(), |config| Ok(config.clone()));
+        let reason = runner.run(input(1), &Beat::default()).expect_err("no game");
+        assert_eq!(reason, "player 'broken': the network failed: no device");
+        runner.run(input(2), &Beat::default()).expect("others can still play");
     }
 }

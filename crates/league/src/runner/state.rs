@@ -123,22 +123,27 @@ impl Running {
         sink: &mut dyn FnMut(Event<'_>),
     ) -> Result<Stop, RunError> {
         loop {
-            let stopping = options.drain.is_cancelled() || options.cancel.is_cancelled();
+            let broken = pool.failure();
+            let must_stop = options.cancel.is_cancelled() || broken.is_some();
+            let stopping = options.drain.is_cancelled() || must_stop;
             if !stopping {
                 self.plan();
                 pool.hand_out(&mut self.pending)?;
             }
-            if options.cancel.is_cancelled() {
+            if must_stop {
                 pool.stop_all()?;
             } else if stopping {
                 pool.drain()?;
             }
             if pool.is_idle() {
-                return Ok(if stopping { Stop::Stopped } else { Stop::Complete });
+                return match broken {
+                    Some(broken) => Err(broken.into()),
+                    None => Ok(if stopping { Stop::Stopped } else { Stop::Complete }),
+                };
             }
             let games = pool.wait(options)?;
             // The workers go on while the disk is busy.
-            if !stopping {
+            if !stopping && pool.failure().is_none() {
                 pool.hand_out(&mut self.pending)?;
             }
             let n_before = store.finished.len();

@@ -2,7 +2,7 @@
 
 use super::progress::Progress;
 use super::task::Task;
-use super::{GameQueue, RunError, RunOptions};
+use super::{Broken, GameQueue, RunError, RunOptions};
 use crate::adjudication::Adjudicator;
 use crate::openings::Opening;
 use crate::pairing::GamePlan;
@@ -10,7 +10,7 @@ use crate::seeds::{Purpose, mix};
 use crate::wire::StoredGame;
 use mavis_game::{FromRules, Game, Outcome, Side};
 use mavis_play::referee::Observer;
-use mavis_play::{GameRecord, MoveRecord, Player, Termination, Verdict};
+use mavis_play::{BuildError, GameRecord, MoveRecord, Player, Termination, Verdict};
 use mavis_search::Cancel;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,10 +37,10 @@ struct Job<G> {
     cancel: Cancel,
 }
 
-/// What a worker hands back: the game, or nothing where it was abandoned.
+/// What a worker hands back: the game, nothing where it was abandoned, or whose network failed.
 struct Report {
     worker: usize,
-    game: Option<StoredGame>,
+    game: Result<Option<StoredGame>, Broken>,
 }
 
 /// One worker as the pool sees it.
@@ -61,6 +61,8 @@ pub(super) struct Pool<G: Game> {
     next_worker: usize,
     numbers: Vec<usize>,
     stopped: bool,
+    /// The first player whose network failed.
+    broken: Option<Broken>,
 }
 
 impl<G: FromRules> Pool<G> {
@@ -75,6 +77,7 @@ impl<G: FromRules> Pool<G> {
             next_worker: 0,
             numbers: Vec::new(),
             stopped: false,
+            broken: None,
         };
         for _ in 0..n {
             let (slot, number) = pool.spawn(std::mem::take(&mut built))?;
@@ -114,8 +117,14 @@ impl<G: FromRules> Pool<G> {
         let idx = self.numbers.iter().position(|&number| number == report.worker)?;
         let slot = &mut self.slots[idx];
         let (job, hung) = (slot.job.take()?, slot.hung_since.take());
-        // An abandoned game of a hung player is lost by that player; of a stopped league it is nothing.
-        report.game.or_else(|| hung.map(|_| lost_on_time(&self.task, &job)))
+        match report.game {
+            // An abandoned game of a hung player is lost by that player; of a stopped league it is nothing.
+            Ok(game) => game.or_else(|| hung.map(|_| lost_on_time(&self.task, &job))),
+            Err(broken) => {
+                self.broken.get_or_insert(broken);
+                None
+            }
+        }
     }
 
     /// Cancels games whose mover is far beyond its limit, and leaves workers behind that do not come back.
@@ -165,6 +174,10 @@ impl<G: FromRules> GameQueue<G> for Pool<G> {
             job.cancel.cancel();
         }
         Ok(())
+    }
+
+    fn failure(&self) -> Option<Broken> {
+        self.broken.clone()
     }
 
     /// Every game in hand was begun, and is finished.
@@ -225,7 +238,7 @@ struct Worker<G: Game> {
 }
 
 impl<G: FromRules> Worker<G> {
-    fn play(&mut self, job: &Job<G>) -> Option<StoredGame> {
+    fn play(&mut self, job: &Job<G>) -> Result<Option<StoredGame>, Broken> {
         let plan = job.plan;
         let mut players = Vec::new();
         for (side, player) in [(Side::First, plan.first), (Side::Second, plan.second)] {
@@ -234,14 +247,18 @@ impl<G: FromRules> Worker<G> {
                     built.reseed(mix(self.task.seed, Purpose::Player, 2 * plan.game + side.index() as u64));
                     players.push((player, built));
                 }
-                Err(reason) => {
+                Err(BuildError::Broken { reason, .. }) => return Err(self.broken(player, reason)),
+                Err(error) => {
                     self.kept.append(&mut players);
-                    let verdict = failure(side, format!("cannot be started: {reason}"));
-                    return Some(self.stored(job, &[], &verdict));
+                    let verdict = failure(side, format!("cannot be started: {error}"));
+                    return Ok(Some(self.stored(job, &[], &verdict)));
                 }
             }
         }
-        let (moves, verdict) = match self.referee(job, &mut players) {
+        let (moves, verdict) = match self.referee(job, &mut players)? {
+            Ok(GameRecord { broken: Some((side, reason)), .. }) => {
+                return Err(self.broken(if side == Side::First { plan.first } else { plan.second }, reason));
+            }
             Ok(record) => (record.moves, record.verdict),
             Err(side) => {
                 // Whatever state a panic left behind is not played with again.
@@ -263,25 +280,33 @@ impl<G: FromRules> Worker<G> {
         self.kept.append(&mut players);
         let surplus = self.kept.len().saturating_sub(KEPT_PLAYERS);
         self.kept.drain(..surplus);
-        verdict.map(|verdict| self.stored(job, &moves, &verdict))
+        Ok(verdict.map(|verdict| self.stored(job, &moves, &verdict)))
     }
 
-    fn player(&mut self, player: usize) -> Result<Box<dyn Player<G>>, String> {
+    fn player(&mut self, player: usize) -> Result<Box<dyn Player<G>>, BuildError> {
         match self.kept.iter().position(|(kept, _)| *kept == player) {
             Some(at) => Ok(self.kept.remove(at).1),
-            None => self.task.build(player).map_err(|error| error.to_string()),
+            None => self.task.build(player),
         }
     }
 
-    /// Plays the game; the side whose move panicked otherwise.
+    fn broken(&self, player: usize, reason: String) -> Broken {
+        Broken { name: self.task.names[player].clone(), reason }
+    }
+
+    /// Plays the game; the side whose move panicked otherwise. The outer error is a judge whose network failed.
     fn referee(
         &mut self,
         job: &Job<G>,
         players: &mut [(usize, Box<dyn Player<G>>)],
-    ) -> Result<GameRecord<G>, Side> {
+    ) -> Result<Result<GameRecord<G>, Side>, Broken> {
+        let broken_judge = |reason: String| Broken { name: "judge".to_owned(), reason };
         if self.judge.is_none() {
-            // A judge that fails to start has already been reported at league start; without it no game ends early.
-            self.judge = self.task.build_judge().and_then(Result::ok);
+            self.judge = match self.task.build_judge() {
+                Some(Err(BuildError::Broken { reason, .. })) => return Err(broken_judge(reason)),
+                // A judge that fails to start has already been reported at league start; without it no game ends early.
+                built => built.and_then(Result::ok),
+            };
         }
         let task = Arc::clone(&self.task);
         let referee = task.referee([job.plan.first, job.plan.second], job.cancel.clone());
@@ -291,11 +316,14 @@ impl<G: FromRules> Worker<G> {
                 adjudicator.with_early_judge(&mut **judge, task.judge_limit.clone(), job.cancel.clone());
         }
         let mut watch = Watch { adjudicator, progress: &job.progress };
-        let [(_, first), (_, second)] = players else { return Err(Side::First) };
-        catch_unwind(AssertUnwindSafe(|| {
+        let [(_, first), (_, second)] = players else { return Ok(Err(Side::First)) };
+        let played = catch_unwind(AssertUnwindSafe(|| {
             referee.play_observed(&job.start, [&mut **first, &mut **second], &mut watch)
-        }))
-        .map_err(|_| job.progress.to_move())
+        }));
+        match watch.adjudicator.broken.take() {
+            Some(reason) => Err(broken_judge(reason)),
+            None => Ok(played.map_err(|_| job.progress.to_move())),
+        }
     }
 
     fn stored(&self, job: &Job<G>, moves: &[MoveRecord], verdict: &Verdict) -> StoredGame {

@@ -1,6 +1,7 @@
 //! Whole leagues in a fresh folder: complete, resumed, with players that misbehave.
 
 mod adjudication;
+mod broken;
 mod durable;
 mod faults;
 mod openings;

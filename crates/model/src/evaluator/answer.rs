@@ -126,7 +126,7 @@ impl Answerer {
     fn best(&mut self, state: &Position, listed: &[MoveValue]) -> Choice {
         let question = Text::at(state.clone(), Commands::top_all_best(state.rules()));
         let listed: Vec<_> = listed.iter().map(|entry| (entry.mv, entry.value.bucket())).collect();
-        self.decoder.best_action(&question, &listed).map_err(|error| EvalError::Failed(error.to_string()))
+        self.decoder.best_action(&question, &listed).map_err(ModelError::into_eval)
     }
 
     /// Every node in one answer: the state where it follows from a move, and its moves with their values.
@@ -182,8 +182,8 @@ fn fill(
         // A slot without an answer is dropped here, which fails its request.
         Ok(answers) => slots.zip(answers).map(|(slot, answer)| slot.fill(answer)).collect(),
         Err(error) => {
-            let failed = || JobOutput::Reply(Err(EvalError::Failed(error.to_string())));
-            slots.map(|slot| slot.fill(failed())).collect()
+            let error = error.into_eval();
+            slots.map(|slot| slot.fill(JobOutput::Reply(Err(error.clone())))).collect()
         }
     }
 }

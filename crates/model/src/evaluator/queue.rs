@@ -174,7 +174,7 @@ impl Slot {
 impl Drop for Slot {
     fn drop(&mut self) {
         if !self.is_filled {
-            let gone = EvalError::Failed("the model's thread has stopped".to_owned());
+            let gone = EvalError::Broken("the model's thread has stopped".to_owned());
             if let Some(waker) = self.put(JobOutput::Reply(Err(gone))) {
                 waker.wake();
             }
@@ -244,7 +244,7 @@ mod tests {
         let (slot, awaited) = both.remove(0);
         drop(slot);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        assert!(matches!(runtime.block_on(awaited), JobOutput::Reply(Err(EvalError::Failed(_)))));
+        assert!(matches!(runtime.block_on(awaited), JobOutput::Reply(Err(EvalError::Broken(_)))));
         let (slot, awaited) = both.remove(0);
         assert!(slot.is_wanted());
         drop(awaited);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use cudarc::driver::{CudaContext, CudaEvent, CudaFunction, CudaGraph, CudaStream, result, sys};
 use cudarc::nvrtc::Ptx;
@@ -43,6 +44,7 @@ impl Gpu {
     /// Opens GPU `ordinal` and compiles the kernels of a network.
     pub(super) fn open(ordinal: usize, kernels: &Kernels) -> Result<Self, NetError> {
         super::available()?;
+        super::IS_OPEN.store(true, Ordering::Release);
         let context = CudaContext::new(ordinal).map_err(failed("opening the GPU"))?;
         // SAFETY: all buffers are plain allocations ordered by our own events, so cudarc's tracking has nothing to protect, and its
         // events would break graph capture.

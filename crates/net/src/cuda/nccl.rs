@@ -1,5 +1,6 @@
 //! Ranks that sum their gradients on their GPUs, by NCCL.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -41,6 +42,7 @@ impl NcclRank {
                 let missing = "libnccl is not found; put its folder in LD_LIBRARY_PATH";
                 return Err(NetError::Device(missing.into()));
             }
+            super::IS_OPEN.store(true, Ordering::Release);
             CudaContext::new(gpu_of(control.rank())?).map_err(failed("opening the GPU"))
         })?;
         // Nobody enters NCCL, which waits for all, before all are ready.

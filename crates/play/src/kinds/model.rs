@@ -310,33 +310,33 @@ struct Asked {
 impl Asked {
     /// The evaluator, loaded if nobody has it yet.
     fn evaluator(&self, models: &Models, player: &str) -> Result<Arc<dyn Evaluator>, BuildError> {
-        let load = || -> Result<Arc<dyn Evaluator>, String> {
-            let model = self.load(models)?;
-            let embedded = self.open(&model, models.counter.clone()).map_err(|error| error.to_string())?;
+        let load = || -> Result<Arc<dyn Evaluator>, BuildError> {
+            let model = self.load(models, player)?;
+            let embedded = self.open(&model, models.counter.clone());
+            let embedded = embedded.map_err(|error| unusable(player, error))?;
             Ok(Arc::new(Cache::new(embedded, REMEMBERED)))
         };
-        let unavailable = |reason| BuildError::Unavailable { player: player.to_owned(), reason };
-        models.evaluators.find_or_load(&format!("{self:?}"), load).map_err(unavailable)
+        models.evaluators.find_or_load(&format!("{self:?}"), load)
     }
 
     /// The model that searches by itself, loaded if nobody has it yet.
     fn internal(&self, models: &Models, player: &str) -> Result<Arc<Internal>, BuildError> {
-        let load = || -> Result<Arc<Internal>, String> {
-            let model = self.load(models)?;
+        let load = || -> Result<Arc<Internal>, BuildError> {
+            let model = self.load(models, player)?;
             let settings = InternalSettings { threads: self.threads, ..InternalSettings::default() };
             let opened = Internal::open(&model, self.precision, self.device, settings);
-            opened.map(Arc::new).map_err(|error| error.to_string())
+            opened.map(Arc::new).map_err(|error| unusable(player, error))
         };
-        let unavailable = |reason| BuildError::Unavailable { player: player.to_owned(), reason };
-        models.internals.find_or_load(&format!("{self:?}"), load).map_err(unavailable)
+        models.internals.find_or_load(&format!("{self:?}"), load)
     }
 
-    fn load(&self, models: &Models) -> Result<MavModel, String> {
-        match &self.path {
+    fn load(&self, models: &Models, player: &str) -> Result<MavModel, BuildError> {
+        let loaded = match &self.path {
             Some(path) => MavModel::load(Path::new(path)).map_err(|error| error.to_string()),
             None if self.searches => (models.search)(),
             None => (models.default)(),
-        }
+        };
+        loaded.map_err(|reason| BuildError::Unavailable { player: player.to_owned(), reason })
     }
 
     fn open(&self, model: &MavModel, counter: PassCounter) -> Result<Embedded, ModelError> {
@@ -352,5 +352,12 @@ impl Asked {
         // The second packs and reads while the pass of the first runs. Without the memory for it there is one.
         decoders.extend(on_gpu.then(open).and_then(Result::ok));
         Embedded::start(decoders, settings)
+    }
+}
+
+fn unusable(player: &str, error: ModelError) -> BuildError {
+    match error {
+        ModelError::Net(error) => BuildError::of_network(player, &error),
+        other => BuildError::Unavailable { player: player.to_owned(), reason: other.to_string() },
     }
 }

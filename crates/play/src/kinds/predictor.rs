@@ -65,7 +65,7 @@ fn build(
     let model = PredictorModel::load(Path::new(&file)).map_err(|error| unavailable(error.to_string()))?;
     let network = device
         .decoder(&model.config, &model.parameters, Precision::default())
-        .map_err(|error| unavailable(error.to_string()))?;
+        .map_err(|error| BuildError::of_network("predictor", &error))?;
     let name = format!("predictor-{}", model.spec.target);
     let predictor = Predictor::new(model.spec, network);
     Ok(Box::new(PredictorPlayer::new(name, predictor, policy, finisher, seed)))

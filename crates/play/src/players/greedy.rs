@@ -1,7 +1,7 @@
 //! The move an evaluator likes best, without any search.
 
 use crate::{Analysis, Choice, MoveAnalysis, Player, PlayerError, Turn, runtime, shared::try_evaluator};
-use mavis_eval::{EndOrMoves, Evaluator, MoveValue, Request, WorldModel};
+use mavis_eval::{EndOrMoves, EvalError, Evaluator, MoveValue, Request, WorldModel};
 use mavis_game::{FromRules, Game, Position};
 use mavis_search::Stop;
 use mavis_value::Scoring;
@@ -173,6 +173,7 @@ impl<G: FromRules> Player<G> for GreedyPlayer<G> {
                     (Vec::new(), Some(format!("the evaluator calls the game over, {outcome}")))
                 }
             },
+            Some(Err(EvalError::Broken(reason))) => return Err(PlayerError::Broken(reason)),
             Some(Err(error)) => (Vec::new(), Some(error.to_string())),
             None => (Vec::new(), Some("no evaluation in time".to_owned())),
         };
@@ -201,8 +202,12 @@ impl<G: FromRules> Player<G> for GreedyPlayer<G> {
         };
         let chosen = if contenders > 1 {
             let asked = self.evaluator.best_action(state, legal);
-            // Without a choice, in time or at all, the values decide, and the seed among equals.
-            runtime.block_on(within(&stop, asked)).and_then(Result::ok).flatten()
+            match runtime.block_on(within(&stop, asked)) {
+                Some(Ok(chosen)) => chosen,
+                Some(Err(EvalError::Broken(reason))) => return Err(PlayerError::Broken(reason)),
+                // Without a choice, in time or at all, the values decide, and the seed among equals.
+                Some(Err(_)) | None => None,
+            }
         } else {
             None
         };

@@ -266,6 +266,9 @@ impl Player for InternalPlayer {
         let max_tokens = self.settings.max_tokens(rules).map_err(PlayerError::Failed)?;
         let mut progress = TraceProgress::new(self.settings.shape(rules), position);
         let (ending, n_passes) = self.write(turn, &mut progress, max_tokens);
+        if let Ending::Failed(reason) = ending {
+            return Err(PlayerError::Broken(reason));
+        }
         let mut thought = self.thought(&progress, position, n_passes);
         thought.broken = (ending != Ending::Finished).then(|| ending.name());
         let allowed = |mv: Move| position.is_legal(mv) && turn.limit.allows(mv);

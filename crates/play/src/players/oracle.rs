@@ -29,6 +29,14 @@ impl<O: Oracle + 'static> OraclePlayer<O> {
     pub fn new(name: String, oracle: O) -> Self {
         Self { name, oracle: Arc::new(Mutex::new(oracle)) }
     }
+
+    fn failure(&self, error: OracleError) -> PlayerError {
+        match error {
+            OracleError::WrongGame { rules, .. } => PlayerError::unsupported(&self.name, rules),
+            OracleError::Broken { reason, .. } => PlayerError::Broken(reason),
+            other => PlayerError::Failed(other.to_string()),
+        }
+    }
 }
 
 impl<O: Oracle + 'static> Player for OraclePlayer<O> {
@@ -41,8 +49,7 @@ impl<O: Oracle + 'static> Player for OraclePlayer<O> {
         let mut oracle = self.oracle.lock().unwrap_or_else(PoisonError::into_inner);
         match oracle.evaluate(&Position::start(rules)) {
             Ok(_) => Ok(()),
-            Err(OracleError::WrongGame { rules, .. }) => Err(PlayerError::unsupported(&self.name, rules)),
-            Err(error) => Err(PlayerError::Failed(error.to_string())),
+            Err(error) => Err(self.failure(error)),
         }
     }
 
@@ -67,10 +74,7 @@ impl<O: Oracle + 'static> Player for OraclePlayer<O> {
         let ranking = match answer {
             None => return without_opinion(turn, "no answer in time"),
             Some(Err(error)) => return Err(PlayerError::Failed(format!("the oracle stopped: {error}"))),
-            Some(Ok(Err(OracleError::WrongGame { rules, .. }))) => {
-                return Err(PlayerError::unsupported(&self.name, rules));
-            }
-            Some(Ok(Err(error))) => return Err(PlayerError::Failed(error.to_string())),
+            Some(Ok(Err(error))) => return Err(self.failure(error)),
             Some(Ok(Ok(ranking))) => ranking,
         };
         let allowed = |judged: &&RankedMove| turn.limit.allows(judged.mv);

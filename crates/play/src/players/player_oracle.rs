@@ -1,6 +1,6 @@
 //! A player as an oracle.
 
-use crate::{Analysis, Limit, MoveAnalysis, Player, Turn};
+use crate::{Analysis, Limit, MoveAnalysis, Player, PlayerError, Turn};
 use mavis_game::{Game as _, Move, Position};
 use mavis_oracle::{Identity, Oracle, OracleError, RankedMove, Ranking, Score};
 
@@ -24,6 +24,10 @@ impl PlayerOracle {
     fn no_answer(&self, position: &Position, reason: String) -> OracleError {
         OracleError::NoAnswer { oracle: self.identity.name.clone(), position: position.to_string(), reason }
     }
+
+    fn broken(&self, reason: String) -> OracleError {
+        OracleError::Broken { oracle: self.identity.name.clone(), reason }
+    }
 }
 
 impl Oracle for PlayerOracle {
@@ -36,8 +40,10 @@ impl Oracle for PlayerOracle {
         if position.outcome().is_some() {
             return Err(OracleError::GameOver { position: position.to_string() });
         }
-        if self.player.ready_for(rules).is_err() {
-            return Err(OracleError::WrongGame { oracle: self.identity.name.clone(), rules });
+        match self.player.ready_for(rules) {
+            Ok(()) => {}
+            Err(PlayerError::Broken(reason)) => return Err(self.broken(reason)),
+            Err(_) => return Err(OracleError::WrongGame { oracle: self.identity.name.clone(), rules }),
         }
         // A ranking does not depend on the positions asked about before.
         self.player.reseed(0);
@@ -46,7 +52,10 @@ impl Oracle for PlayerOracle {
         let analysis = self
             .player
             .analyze(&mut Turn::alone(position, Limit::default(), &mut ignore))
-            .map_err(|error| self.no_answer(position, error.to_string()))?;
+            .map_err(|error| match error {
+                PlayerError::Broken(reason) => self.broken(reason),
+                error => self.no_answer(position, error.to_string()),
+            })?;
         match rates(position, &analysis) {
             Ok(rates) => Ok(Ranking {
                 moves: rates

@@ -85,8 +85,10 @@ impl PredictorPlayer {
     fn ranked(&mut self, turn: &Turn<'_>) -> Result<Vec<(Move, f32)>, PlayerError> {
         let moves: Vec<Move> =
             turn.position.legal_moves().into_iter().filter(|mv| turn.limit.allows(*mv)).collect();
-        let failed = |error: mavis_model::ModelError| PlayerError::Failed(error.to_string());
-        let scores = self.predictor.scores(turn.position, &moves).map_err(failed)?;
+        let scores = self
+            .predictor
+            .scores(turn.position, &moves)
+            .map_err(|error| PlayerError::of_evaluation(error.into_eval()))?;
         let mut ranked: Vec<(Move, f32)> = moves.into_iter().zip(scores).collect();
         // Only values can count as a draw; an action has none.
         if self.policy.sees_repetition && self.predictor.spec().target.has_values() {

@@ -122,6 +122,9 @@ impl<G: FromRules> Player<G> for SearchPlayer<G> {
                 }
             }
         });
+        if let Some(reason) = report.broken {
+            return Err(PlayerError::Broken(reason));
+        }
         let found = match analysis(&report, search.root_evaluation()) {
             Some(found) => found,
             None => fallback(&report, turn)?,

@@ -44,6 +44,8 @@ pub(crate) struct Drive<'a, W: World> {
     moves: Vec<(Move, f32)>,
     /// Simulations answered at once since others last got their turn.
     n_at_once: u32,
+    /// Why the evaluator will not answer again.
+    broken: Option<String>,
 }
 
 /// What belongs to the root of a search beyond its tree.
@@ -83,13 +85,14 @@ impl<'a, W: Asked> Drive<'a, W> {
             leaves: Vec::new(),
             moves: Vec::new(),
             n_at_once: 0,
+            broken: None,
         }
     }
 
     /// Runs until a limit is reached; `progress` is called whenever the number of simulations has doubled.
     pub(crate) async fn run(mut self, stop: &Stop, progress: &mut (dyn FnMut(&Report) + Send)) -> Report {
         if let Some(stopped) = self.evaluate_root(stop).await {
-            return report(self.simulator, self.settings, &self.counts, stopped);
+            return self.end(stopped);
         }
         let mut next_progress = 1;
         let stopped = loop {
@@ -117,6 +120,9 @@ impl<'a, W: Asked> Drive<'a, W> {
                     }
                     () = stop.due() => break Stopped::Limit,
                 }
+                if self.broken.is_some() {
+                    break Stopped::Broken;
+                }
             }
             if self.counts.completed >= next_progress {
                 next_progress = self.counts.completed.saturating_mul(2);
@@ -130,7 +136,13 @@ impl<'a, W: Asked> Drive<'a, W> {
             self.simulator.give_up(flight.ticket);
             self.counts.cancelled += 1;
         }
-        report(self.simulator, self.settings, &self.counts, stopped)
+        self.end(stopped)
+    }
+
+    /// The last report.
+    fn end(&mut self, stopped: Stopped) -> Report {
+        let broken = self.broken.take();
+        Report { broken, ..report(self.simulator, self.settings, &self.counts, stopped) }
     }
 
     /// Evaluates the root of a new tree; `Some` if the search cannot continue.
@@ -179,7 +191,7 @@ impl<'a, W: Asked> Drive<'a, W> {
             }
             Err(error) => {
                 self.count_error(&error);
-                Some(Stopped::NoRoot)
+                Some(if self.broken.is_some() { Stopped::Broken } else { Stopped::NoRoot })
             }
         }
     }
@@ -304,7 +316,7 @@ impl<'a, W: Asked> Drive<'a, W> {
                 self.count_error(&error);
                 match error {
                     EvalError::Hallucination { .. } => self.simulator.answer_dead(flight.ticket),
-                    EvalError::Failed(_) => self.simulator.give_up(flight.ticket),
+                    EvalError::Failed(_) | EvalError::Broken(_) => self.simulator.give_up(flight.ticket),
                 }
             }
         }
@@ -326,6 +338,10 @@ impl<'a, W: Asked> Drive<'a, W> {
         match error {
             EvalError::Hallucination { kind, .. } => self.counts.hallucinations.add(*kind),
             EvalError::Failed(_) => self.counts.failed += 1,
+            EvalError::Broken(reason) => {
+                self.counts.failed += 1;
+                self.broken = Some(reason.clone());
+            }
         }
     }
 }
@@ -348,6 +364,7 @@ pub(crate) fn report<W: World>(
             moves: Vec::new(),
             counts,
             stopped,
+            broken: None,
         };
     }
     let chosen = simulator.tree.final_edge(settings, &mut simulator.random);
@@ -362,6 +379,7 @@ pub(crate) fn report<W: World>(
         moves: simulator.move_reports(),
         counts,
         stopped,
+        broken: None,
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Report {
     pub counts: Counts,
     /// Why it ended.
     pub stopped: Stopped,
+    /// The reason with [`Stopped::Broken`]: nobody should play by such a report.
+    pub broken: Option<String>,
 }
 
 /// What a search found out about one root move.
@@ -113,6 +115,8 @@ pub enum Stopped {
     Settled,
     /// The root could not be evaluated.
     NoRoot,
+    /// The network of the evaluator failed ([`mavis_eval::EvalError::Broken`]).
+    Broken,
 }
 
 impl<W: World> Simulator<W> {

@@ -121,6 +121,7 @@ proptest! {
             failures,
             hallucinations,
             hangs,
+            breaks_after: None,
             seed,
         };
         let world = if model { "model" } else { "rules" };

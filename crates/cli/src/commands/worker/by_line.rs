@@ -147,7 +147,7 @@ impl Labeler for NodeJudge {
         }
     }
 
-    fn label(&mut self, positions: &[Position]) -> Vec<Result<Evaluation, String>> {
+    fn label(&mut self, positions: &[Position]) -> Result<Vec<Result<Evaluation, String>>, String> {
         match self {
             Self::Oracle(oracle) => oracle.label(positions),
             Self::Model(labels) => labels.label(positions),

@@ -51,8 +51,8 @@ impl InternalEvaluator {
                         }
                     }
                     Some(Written::End) => return Ok(progress),
-                    Some(Written::Failed(reason)) => return Err(EvalError::Failed(reason)),
-                    None => return Err(EvalError::Failed("the model's thread has stopped".to_owned())),
+                    Some(Written::Failed(reason)) => return Err(EvalError::Broken(reason)),
+                    None => return Err(EvalError::Broken("the model's thread has stopped".to_owned())),
                 }
             }
         }))

@@ -127,7 +127,7 @@ impl Explorer<'_> {
                     self.failure = Some(format!("the evaluator gave no value of {text}{note}"));
                 }
             }
-            Err(error @ PlayerError::Unsupported { .. }) => return Err(error),
+            Err(error @ (PlayerError::Unsupported { .. } | PlayerError::Broken(_))) => return Err(error),
             Err(error) => {
                 branch.n_failures += 1;
                 self.failure = Some(error.to_string());
