@@ -248,6 +248,15 @@ struct Worker {
     batch: usize,
 }
 
+impl Drop for Worker {
+    /// A thread that panics leaves nobody waiting for it.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.queue.abandon();
+        }
+    }
+}
+
 impl Worker {
     fn run(mut self) {
         let room = self.answerer.decoder.network().room();

@@ -33,11 +33,15 @@ const REASON: &str = "CUDA_ERROR_LAUNCH_FAILED";
 struct Dying {
     inner: CpuDecoder,
     n_passes: usize,
+    /// Whether it panics then, as a fault of ours would.
+    panics: bool,
 }
 
 impl Dying {
     fn pass(&mut self) -> Result<(), NetError> {
-        self.n_passes = self.n_passes.checked_sub(1).ok_or_else(|| NetError::Device(REASON.to_owned()))?;
+        let left = self.n_passes.checked_sub(1);
+        assert!(left.is_some() || !self.panics, "on purpose");
+        self.n_passes = left.ok_or_else(|| NetError::Device(REASON.to_owned()))?;
         Ok(())
     }
 }
@@ -80,12 +84,16 @@ impl Decoder for Dying {
 
 /// A small network that knows nothing, with so many passes before its device fails.
 fn decoder(n_passes: usize) -> MavDecoder {
+    dying(n_passes, false)
+}
+
+fn dying(n_passes: usize, panics: bool) -> MavDecoder {
     let shape = Preset::Test.shape(mavis_lang::vocabulary().len(), 4);
     let config = TransformerConfig { d_model: 32, n_layers: 1, n_heads: 2, d_ff: 64, ..shape };
     let parameters = initial_parameters(&config).unwrap();
     let model = MavModel { config, input: InputAttention::Causal, step: 0, parameters };
     let inner = model.cpu_decoder(Precision::Exact).unwrap();
-    MavDecoder::new(Box::new(Dying { inner, n_passes }), model.input)
+    MavDecoder::new(Box::new(Dying { inner, n_passes, panics }), model.input)
 }
 
 fn embedded(n_passes: usize) -> Arc<dyn Evaluator> {
@@ -119,6 +127,13 @@ fn a_network_that_fails_is_no_failed_request_and_gives_no_move() {
     let evaluator = embedded(1);
     ask(&*evaluator).unwrap();
     assert_eq!(ask(&*evaluator), Err(EvalError::Broken(format!("device: {REASON}"))));
+
+    let evaluator = Embedded::start([dying(1, true)], EmbeddedSettings::default()).unwrap();
+    ask(&evaluator).unwrap();
+    // The request whose pass panics, and those that find the thread gone.
+    for _ in 0..3 {
+        assert_eq!(ask(&evaluator), Err(EvalError::Broken("the model's thread has stopped".to_owned())));
+    }
 
     check_broken(&mut greedy(embedded(0)));
     // The root is evaluated, and what was found before the failure is not played either.

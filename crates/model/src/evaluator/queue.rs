@@ -78,6 +78,17 @@ impl<J> Queue<J> {
         }
     }
 
+    /// Nobody does the jobs any more: those that wait, and all that come, are dropped.
+    pub(super) fn abandon(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        let jobs = std::mem::take(&mut state.jobs);
+        drop(state);
+        // Each wakes whoever waits for it.
+        drop(jobs);
+        self.changed.notify_all();
+    }
+
     /// No more jobs will come; those that wait are still done.
     pub(super) fn close(&self) {
         self.lock().closed = true;
@@ -236,6 +247,11 @@ mod tests {
         queue.push([7]);
         assert_eq!(queue.take(|_| true, |_| true), Some(vec![6]), "what waits is still done");
         assert_eq!(queue.take(|_| true, |_| true), None);
+        let queue = Queue::default();
+        queue.push([1, 2]);
+        queue.abandon();
+        queue.push([3]);
+        assert_eq!(queue.take(|_| true, |_| true), None, "nothing is done after that");
     }
 
     #[test]
