@@ -182,6 +182,12 @@ fn a_match_needs_no_file() {
     assert!(score.starts_with("mcts:sims=60 against random: +") && score.contains("/10), Elo "), "{score}");
     assert!(score.contains(", LLR "), "{score}");
     assert_eq!(played, mavis.stdout("match mcts:sims=60 random --game connect4 --games 9 --seed 2"));
+    let resumed = "match mcts:sims=8,c=1 random --game hex:size=3 --games 4 --out resumed";
+    let first = mavis.stdout(resumed);
+    assert!(first.contains("mcts:sims=8,c=1 against random"), "{first}");
+    assert_eq!(first, mavis.stdout(resumed), "the options in the order of the line");
+    let table = mavis.stdout("league table resumed");
+    assert!(table.contains("4 of 4 games") && !table.contains("has not played"), "{table}");
     let kept = "match random random --game hex:size=3 --games 4 --out kept";
     mavis.run(kept);
     assert!(mavis.stdout("league table kept").contains("random (2)"));

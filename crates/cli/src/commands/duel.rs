@@ -103,7 +103,9 @@ impl Match {
 
     fn config(&self) -> Result<LeagueConfig, BadInput> {
         let rules: Rules = self.game.parse().or_bad_input()?;
-        let mut players = vec![PlayerConfig::new(&self.first), PlayerConfig::new(&self.second)];
+        // Tables have the names as they were typed.
+        let player = |line: &String| PlayerConfig { name: Some(line.clone()), ..PlayerConfig::new(line) };
+        let mut players = vec![player(&self.first), player(&self.second)];
         if self.first == self.second {
             players[1].name = Some(format!("{} (2)", self.second));
         }

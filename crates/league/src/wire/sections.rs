@@ -240,10 +240,12 @@ fn spec_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Er
 }
 
 impl PlayerConfig {
-    /// A player by its line alone.
+    /// A player by its line alone, options in the order in which a file has them when it is read; a line that names no player is kept
+    /// as it is.
     #[must_use]
     pub fn new(line: &str) -> Self {
-        Self { player: line.to_owned(), name: None, limits: None, external: None, cores: None }
+        let player = line.parse::<PlayerSpec>().map_or_else(|_| line.to_owned(), |spec| spec.to_string());
+        Self { player, name: None, limits: None, external: None, cores: None }
     }
 
     /// Its name in tables.
