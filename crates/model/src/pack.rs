@@ -117,7 +117,7 @@ impl Packer {
     /// Tokens that a text takes of which all after the input is predicted.
     #[must_use]
     pub fn text_len(&self, tokens: &[u16], input_len: usize) -> usize {
-        tokens.len() + self.input.n_further(tokens, input_len)
+        self.input.n_tokens(tokens, input_len, 0, input_len)
     }
 
     /// Appends an example with its listed moves as branches that see the text before the list but not each other. The

@@ -35,9 +35,10 @@ impl InputAttention {
         if self == Self::Reread { state_lines(text, input_len) } else { Vec::new() }
     }
 
-    /// Tokens that a text takes beyond its own where every token of the answer is predicted.
-    pub(crate) fn n_further(self, text: &[Token], input_len: usize) -> usize {
-        self.reread(text, input_len).iter().map(|line| line.len() - 1).sum()
+    /// Tokens that [`push`](Self::push) appends.
+    pub(crate) fn n_tokens(self, text: &[Token], input_len: usize, n_read: usize, from: usize) -> usize {
+        let lines = self.reread(text, input_len).into_iter().filter(|line| is_predicted(line, n_read, from));
+        text.len() - n_read + lines.map(|line| line.len() - 1).sum::<usize>()
     }
 
     /// How much of a text that was read before still holds: a state that has been completed since is read again.
@@ -81,7 +82,7 @@ impl InputAttention {
         }
         let mut written = Vec::new();
         for line in lines {
-            if line.start >= n_read && line.end > from {
+            if is_predicted(&line, n_read, from) {
                 written.push((line.clone(), batch.len()));
                 let ids: Vec<u32> =
                     text[line.start..line.end - 1].iter().map(|&token| u32::from(token)).collect();
@@ -90,6 +91,11 @@ impl InputAttention {
         }
         ReadText { first, n_read, written }
     }
+}
+
+/// Whether a line that is read again needs its first reading too: it is new, and has tokens to predict.
+fn is_predicted(line: &Range<usize>, n_read: usize, from: usize) -> bool {
+    line.start >= n_read && line.end > from
 }
 
 /// Where the rows of a text are in a batch.
@@ -212,7 +218,7 @@ mod tests {
     ) -> Vec<Vec<f32>> {
         let mut batch = Batch::default();
         let read = input.push(&mut batch, text, input_len, 0, input_len);
-        assert_eq!(batch.len(), text.len() + input.n_further(text, input_len));
+        assert_eq!(batch.len(), input.n_tokens(text, input_len, 0, input_len));
         let rows: Vec<u32> = (input_len..=text.len()).map(|at| read.row_before(at)).collect();
         let logits = network.logits(&batch, &Want::rows(rows)).unwrap();
         (input_len..=text.len()).map(|at| logits.row(at - input_len).to_vec()).collect()
@@ -241,6 +247,7 @@ mod tests {
                 network.truncate(cache, n_read).unwrap();
                 let mut batch = Batch::default();
                 let read = input.push(&mut batch, text, input_len, n_read, at);
+                assert_eq!(batch.len(), input.n_tokens(text, input_len, n_read, at));
                 let logits =
                     network.extend(&[cache], &batch, &Want::rows(vec![read.row_before(at)])).unwrap();
                 written.push(logits.row(0).to_vec());

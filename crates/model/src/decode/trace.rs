@@ -193,9 +193,9 @@ impl TraceStream {
             self.draft();
             self.cached = self.input.still_read(&self.text(), self.progress.prompt_len(), self.cached);
         }
-        let mut batch = Batch::default();
-        self.push(&mut batch, &mut Vec::new());
-        (batch.len(), self.n_rows())
+        let (prompt_len, n_written) = (self.progress.prompt_len(), self.progress.tokens().len());
+        let n_tokens = self.input.n_tokens(&self.text(), prompt_len, self.cached, n_written);
+        (n_tokens + self.branches.len(), self.n_rows())
     }
 
     fn draft(&mut self) {
