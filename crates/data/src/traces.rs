@@ -163,10 +163,10 @@ pub fn traces_on(
 }
 
 fn job_settings(settings: &TraceSettings, identity: &Identity, n_roots: u64) -> BTreeMap<String, String> {
-    let TracePlan { per_root, sizes, compact, tops, context } = &settings.plan;
+    let TracePlan { per_root, sizes, compact, breadth_first, tops, context } = &settings.plan;
     let sizes: Vec<String> = sizes.iter().map(|(breadth, depth)| format!("{breadth}x{depth}")).collect();
     let tops: Vec<String> = tops.iter().map(|top| plan::top_text(*top)).collect();
-    [
+    let mut names: BTreeMap<String, String> = [
         ("input", settings.input.clone()),
         ("roots", n_roots.to_string()),
         ("traces a root", per_root.to_string()),
@@ -182,7 +182,12 @@ fn job_settings(settings: &TraceSettings, identity: &Identity, n_roots: u64) -> 
         ("oracle settings", identity.settings.clone()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
-    .into()
+    .into();
+    // Jobs that were begun before there was this share go on.
+    if *breadth_first > 0.0 {
+        names.insert("breadth first".to_owned(), breadth_first.to_string());
+    }
+    names
 }
 
 /// Roots whose trees grow together; all of one shard.

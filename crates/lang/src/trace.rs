@@ -1,10 +1,13 @@
-//! Traces of internal search: a minimax tree written out in depth-first order, as in figure 6 of paper 001.
+//! Traces of internal search: a minimax tree written out, in depth-first order as in figure 6 of paper 001, or level by level.
 //!
 //! [`write_trace`], [`read_trace`] and [`check_trace`] are three functions on one grammar:
 //!
 //! ```text
-//! trace    = "Minimax breadth=" B " depth=" D [" compact"] LF node "Playing" move "!" LF
-//! node     = "Evaluation for node: " path LF header inputs answer [expand node ...] decision
+//! trace    = "Minimax breadth=" B " depth=" D [" compact"] [" b"] LF tree "Playing" move "!" LF
+//! tree     = node                          depth first
+//!          | (evaluate ...) (decision ...) breadth first, after " b"
+//! node     = evaluate [node ...] decision
+//! evaluate = "Evaluation for node: " path LF header inputs answer [expand]
 //! expand   = "Expand from node " path ":" LF (path LF) ...
 //! decision = "Decision for node: " path (move " : " value) ... LF "Selecting:" move " : " value LF
 //! path     = "<root" move ... ">"
@@ -12,11 +15,13 @@
 //!
 //! A leaf selects its best action with its value. An inner node compares its children by what each decided, seen from
 //! the other side, and selects the first of the highest. Where the game is over, `invalid` replaces the move. The
-//! compact variant leaves out `%prev_state`, since the parent's state is already in the trace.
+//! compact variant leaves out `%prev_state`, since the parent's state is already in the trace. Breadth first, all nodes are evaluated
+//! level by level, and then decide, those of the deepest level first.
 
 mod checker;
 mod counts;
 mod length;
+mod parts;
 mod progress;
 mod reader;
 mod spans;
@@ -38,9 +43,46 @@ use crate::{
 };
 use mavis_game::{Game, Move, Outcome, Position, Rules, Side};
 use mavis_value::{Bucket, Score};
+use std::{fmt, str::FromStr};
 
 /// The deepest tree a trace may announce; readers recurse, and no context holds a deeper one.
 pub const MAX_DEPTH: u16 = 64;
+
+/// In which order a trace visits its nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Order {
+    /// A child is evaluated with everything below it before the next one, and decides at once: figure 6.
+    #[default]
+    DepthFirst,
+    /// Level by level; decisions come after all evaluations.
+    BreadthFirst,
+}
+
+impl Order {
+    /// The words of the options.
+    pub const WORDS: &'static [&'static str] = &["depth", "breadth"];
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::DepthFirst => "depth",
+            Self::BreadthFirst => "breadth",
+        })
+    }
+}
+
+impl FromStr for Order {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "depth" => Ok(Self::DepthFirst),
+            "breadth" => Ok(Self::BreadthFirst),
+            _ => Err(()),
+        }
+    }
+}
 
 /// What a trace announces.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -55,6 +97,8 @@ pub struct Shape {
     pub compact: bool,
     /// How many moves each evaluation lists; figure 6 lists all.
     pub top: Top,
+    /// The order of its nodes.
+    pub order: Order,
 }
 
 impl Shape {

@@ -6,7 +6,7 @@ use mavis_game::{Game, Position, Rules};
 use mavis_lang::{
     Top, Variety, check_answer, export, grow_trace, parse_example_text, report,
     state::state_len,
-    trace::{Evaluation, Shape},
+    trace::{Evaluation, Order, Shape},
     vocab::{self, Block, VERSION},
     vocabulary, write_trace,
 };
@@ -210,7 +210,14 @@ fn write_mistakes(page: &mut String) {
 
 /// A small trace of Connect Four.
 fn trace_text() -> String {
-    let shape = Shape { rules: Rules::Connect4, breadth: 2, depth: 1, compact: true, top: Top::Best(3) };
+    let shape = Shape {
+        rules: Rules::Connect4,
+        breadth: 2,
+        depth: 1,
+        compact: true,
+        top: Top::Best(3),
+        order: Order::DepthFirst,
+    };
     let mut evaluate = |position: &Position| {
         let annotated = Annotated::random(position.clone(), None, &mut random(position.key()));
         Evaluation { moves: annotated.moves, best: annotated.best }

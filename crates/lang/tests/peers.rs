@@ -8,7 +8,7 @@
 use crate::support::{Annotated, GAMES, random, random_play};
 use mavis_lang::{
     Example, ExampleBuilder, Top, Variety, export, grow_trace,
-    trace::{Evaluation, Shape, trace_example},
+    trace::{Evaluation, Order, Shape, trace_example},
     vocabulary,
 };
 use std::{env, fs, path::Path, process::Command};
@@ -54,7 +54,14 @@ fn write_files(folder: &Path) {
     }
     for seed in 0..50 {
         let rules = GAMES[seed as usize % GAMES.len()];
-        let shape = Shape { rules, breadth: 2, depth: 2, compact: seed % 2 == 0, top: Top::All };
+        let shape = Shape {
+            rules,
+            breadth: 2,
+            depth: 2,
+            compact: seed % 2 == 0,
+            top: Top::All,
+            order: Order::DepthFirst,
+        };
         let root = random_play(rules, 30, seed).pop().unwrap().0;
         let mut evaluate = |position: &mavis_game::Position| {
             let annotated = Annotated::random(position.clone(), None, &mut random(seed));

@@ -10,7 +10,7 @@ use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{
     ExampleBuilder, Start, Top, Variety, check_answer, check_trace, grow_trace, parse_example, read_trace,
     state,
-    trace::{Evaluation, Shape},
+    trace::{Evaluation, Order, Shape},
     vocabulary, write_trace,
 };
 use rand::Rng;
@@ -75,6 +75,7 @@ fn check_traces(rules: Rules, positions: &[Played]) {
             breadth: rng.random_range(2..4),
             depth: rng.random_range(1..3),
             compact: rng.random(),
+            order: Order::DepthFirst,
             top: Top::All,
         };
         let tokens = write_trace(&grow_trace(shape, position, &mut { evaluate }, &mut rng));

@@ -9,7 +9,8 @@ use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{
     Listing, Token, Top, check_trace, grow_trace, moves, read_trace,
     trace::{
-        Evaluation, SearchTree, Shape, TraceNode, played_move, read_trace_text, trace_example, trace_prompt,
+        Evaluation, Order, SearchTree, Shape, TraceNode, played_move, read_trace_text, trace_example,
+        trace_prompt,
     },
     value::{bucket_of, quoted_bucket_of, quoted_token, value_token},
     vocab, vocabulary, write_trace,
@@ -49,7 +50,14 @@ fn figure_6_backs_up_as_printed() {
             best: Some(position.parse_move(best).unwrap()),
         }
     };
-    let shape = Shape { rules: Rules::Chess, breadth: 3, depth: 1, compact: false, top: Top::All };
+    let shape = Shape {
+        rules: Rules::Chess,
+        breadth: 3,
+        depth: 1,
+        compact: false,
+        top: Top::All,
+        order: Order::DepthFirst,
+    };
     let trace = grow_trace(shape, &root, &mut { figure }, &mut random(1));
     let text = vocabulary().decode(&write_trace(&trace)).unwrap();
     let lines: Vec<&str> = text
@@ -121,10 +129,60 @@ fn random_trees_are_written_read_and_accepted() {
 }
 
 #[test]
+fn breadth_first_the_same_lines_stand_level_by_level() {
+    let root = Position::start(Rules::Connect4);
+    let shape = |order| Shape {
+        rules: Rules::Connect4,
+        breadth: 2,
+        depth: 2,
+        compact: true,
+        top: Top::Best(3),
+        order,
+    };
+    let lines = |order| {
+        let trace = grow_trace(shape(order), &root, &mut evaluate, &mut random(4));
+        let text = vocabulary().decode(&write_trace(&trace)).unwrap();
+        assert_eq!(read_trace_text(&text).as_ref(), Ok(&trace));
+        assert_eq!(check_trace(&trace, Some(&reference)), Ok(()));
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (mut depth, mut breadth) = (lines(Order::DepthFirst), lines(Order::BreadthFirst));
+    assert_eq!(
+        (depth[0].as_str(), breadth[0].as_str()),
+        ("Minimax breadth=2 depth=2 compact", "Minimax breadth=2 depth=2 compact b")
+    );
+    let lengths = |opening: &str| -> Vec<usize> {
+        breadth
+            .iter()
+            .filter(|line| line.starts_with(opening))
+            .map(|line| {
+                let path = line.split_once('<').unwrap().1.split_once('>').unwrap().0;
+                path.split(' ').count() - 1
+            })
+            .collect()
+    };
+    assert_eq!(lengths("Evaluation"), [0, 1, 1, 2, 2, 2, 2]);
+    assert_eq!(lengths("Expand"), [0, 1, 1]);
+    assert_eq!(lengths("Decision"), [2, 2, 2, 2, 1, 1, 0]);
+    assert_eq!(depth.last(), breadth.last());
+    depth[0].clone_from(&breadth[0]);
+    depth.sort();
+    breadth.sort();
+    assert_eq!(depth, breadth);
+}
+
+#[test]
 fn the_compact_variant_saves_the_parents_states() {
     let root = Position::start(Rules::Othello);
     let length = |compact| {
-        let shape = Shape { rules: Rules::Othello, breadth: 3, depth: 2, compact, top: Top::All };
+        let shape = Shape {
+            rules: Rules::Othello,
+            breadth: 3,
+            depth: 2,
+            compact,
+            top: Top::All,
+            order: Order::DepthFirst,
+        };
         let trace = grow_trace(shape, &root, &mut evaluate, &mut random(1));
         (write_trace(&trace).len(), trace.root.n_nodes())
     };
@@ -219,7 +277,8 @@ fn any_one_alteration_is_refused_with_its_kind() {
 #[test]
 fn a_move_taken_away_is_missed() {
     for rules in GAMES {
-        let shape = Shape { rules, breadth: 2, depth: 1, compact: false, top: Top::All };
+        let shape =
+            Shape { rules, breadth: 2, depth: 1, compact: false, top: Top::All, order: Order::DepthFirst };
         let trace = grow_trace(shape, &Position::start(rules), &mut evaluate, &mut random(1));
         let text = vocabulary().decode(&write_trace(&trace)).unwrap();
         let last = text.match_indices(">]").last().unwrap().0;
@@ -235,7 +294,14 @@ fn wrong_ends_are_refused() {
     let text = "......./......./......./x....../xo...../xo..... o";
     let mut root = Position::parse(Rules::Connect4, text).unwrap();
     root.play_text("2").unwrap();
-    let shape = Shape { rules: Rules::Connect4, breadth: 7, depth: 1, compact: true, top: Top::All };
+    let shape = Shape {
+        rules: Rules::Connect4,
+        breadth: 7,
+        depth: 1,
+        compact: true,
+        top: Top::All,
+        order: Order::DepthFirst,
+    };
     let trace = grow_trace(shape, &root, &mut evaluate, &mut random(1));
     let text = vocabulary().decode(&write_trace(&trace)).unwrap();
     assert!(text.contains("invalid : \"1-0\"]"), "{text}");
@@ -336,7 +402,7 @@ fn one_tree_holds_the_traces_of_all_its_sizes() {
             tree.grow(evaluations);
         }
         let trace = |breadth, depth, top| {
-            let shape = Shape { rules, breadth, depth, compact: false, top };
+            let shape = Shape { rules, breadth, depth, compact: false, top, order: Order::DepthFirst };
             tree.trace(shape, &mut random(seed))
         };
         for &(breadth, depth) in &sizes {
@@ -359,7 +425,7 @@ fn one_tree_holds_the_traces_of_all_its_sizes() {
 fn the_length_of_a_shape_is_the_most_its_traces_take() {
     for (seed, rules) in (0..).zip(GAMES) {
         for (breadth, depth, compact) in [(2, 1, false), (3, 2, true), (2, 3, false), (4, 0, true)] {
-            let shape = Shape { rules, breadth, depth, compact, top: Top::Best(4) };
+            let shape = Shape { rules, breadth, depth, compact, top: Top::Best(4), order: Order::DepthFirst };
             let start = Position::start(rules);
             let trace = grow_trace(shape, &start, &mut evaluate, &mut random(seed));
             let (len, most) = (write_trace(&trace).len(), shape.n_tokens(4));

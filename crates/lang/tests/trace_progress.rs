@@ -8,7 +8,7 @@ use crate::support::{
 use mavis_game::{Game, Position, Rules};
 use mavis_lang::{
     Listing, Step, Token, Top, Trace, check_trace, grow_trace, read_trace,
-    trace::{Due, Shape, TraceNode, TraceProgress, most_moves, trace_len, trace_prompt, usual_moves},
+    trace::{Due, Order, Shape, TraceNode, TraceProgress, most_moves, trace_len, trace_prompt, usual_moves},
     vocabulary, write_trace,
 };
 use mavis_value::{Bucket, Mistake};
@@ -112,10 +112,13 @@ fn the_tree_is_known_at_every_moment() {
 fn lengths_are_known_beforehand() {
     let start = Position::start(Rules::Connect4);
     for (breadth, depth) in [(1, 0), (2, 1), (3, 2), (5, 3), (9, 1)] {
-        for (compact, top) in
-            [(false, Top::All), (true, Top::All), (false, Top::Best(3)), (true, Top::Best(12))]
-        {
-            let shape = Shape { rules: Rules::Connect4, breadth, depth, compact, top };
+        for (compact, top, order) in [
+            (false, Top::All, Order::DepthFirst),
+            (true, Top::All, Order::BreadthFirst),
+            (false, Top::Best(3), Order::BreadthFirst),
+            (true, Top::Best(12), Order::DepthFirst),
+        ] {
+            let shape = Shape { rules: Rules::Connect4, breadth, depth, compact, top, order };
             let trace = grow_trace(shape, &start, &mut evaluate, &mut random(1));
             assert_eq!(write_trace(&trace).len(), trace_len(&shape, 7), "{shape:?}");
         }

@@ -5,7 +5,7 @@
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{
     Step, Top, Trace, grow_trace,
-    trace::{Evaluation, Shape, TraceProgress},
+    trace::{Evaluation, Order, Shape, TraceProgress},
     write_trace,
 };
 use mavis_model::MavModel;
@@ -41,16 +41,17 @@ fn evaluate(position: &Position) -> Evaluation {
     Evaluation { best: best.map(|(mv, _)| mv), moves }
 }
 
-fn trace(rules: Rules) -> Trace {
-    let shape = Shape { rules, breadth: 3, depth: 2, compact: true, top: Top::Best(5) };
+fn trace(rules: Rules, order: Order) -> Trace {
+    let shape = Shape { rules, breadth: 3, depth: 2, compact: true, top: Top::Best(5), order };
     grow_trace(shape, &Position::start(rules), &mut evaluate, &mut Xoshiro256PlusPlus::seed_from_u64(1))
 }
 
 #[test]
 fn wherever_a_trace_ends_its_move_is_legal_and_its_tree_can_be_drawn() {
-    for rules in Rules::ALL {
+    let orders = [Order::DepthFirst, Order::BreadthFirst];
+    for (rules, order) in Rules::ALL.into_iter().flat_map(|rules| orders.map(|order| (rules, order))) {
         let start = Position::start(rules);
-        let trace = trace(rules);
+        let trace = trace(rules, order);
         let tokens = write_trace(&trace);
         let mut progress = TraceProgress::new(trace.shape, &start);
         let legal = |mv: Move| start.is_legal(mv);
@@ -96,7 +97,7 @@ fn wherever_a_trace_ends_its_move_is_legal_and_its_tree_can_be_drawn() {
 #[test]
 fn garbage_and_loops_leave_what_stood_before_them() {
     let start = Position::start(Rules::Connect4);
-    let trace = trace(Rules::Connect4);
+    let trace = trace(Rules::Connect4, Order::DepthFirst);
     let tokens = write_trace(&trace);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
     for _ in 0..200 {

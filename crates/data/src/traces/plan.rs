@@ -1,7 +1,10 @@
 //! Which trees are written for a root.
 
 use mavis_game::Rules;
-use mavis_lang::{Top, trace::Shape};
+use mavis_lang::{
+    Top,
+    trace::{Order, Shape},
+};
 use rand::{Rng, seq::IndexedRandom};
 
 /// Breadth and depth as in paper 001: breadth 2 to 5, depth 1 to 3, without the largest.
@@ -20,6 +23,8 @@ pub struct TracePlan {
     pub sizes: Vec<(u16, u16)>,
     /// Share of traces in compact form.
     pub compact: f64,
+    /// Share of traces written breadth first.
+    pub breadth_first: f64,
     /// How many moves the nodes of a trace list; one of these is drawn for each.
     pub tops: Vec<Top>,
     /// Tokens of the longest trace.
@@ -32,6 +37,7 @@ impl Default for TracePlan {
             per_root: 4,
             sizes: DEFAULT_SIZES.to_vec(),
             compact: 0.5,
+            breadth_first: 0.0,
             tops: vec![Top::Best(5)],
             context: 8_192,
         }
@@ -58,7 +64,14 @@ impl TracePlan {
                 let shapes: Vec<Shape> = self
                     .sizes
                     .iter()
-                    .map(|&(breadth, depth)| Shape { rules, breadth, depth, compact, top })
+                    .map(|&(breadth, depth)| Shape {
+                        rules,
+                        breadth,
+                        depth,
+                        compact,
+                        top,
+                        order: self.longest_order(),
+                    })
                     .collect();
                 let fits: Vec<Shape> =
                     shapes.iter().filter(|shape| needed(shape) <= self.context).copied().collect();
@@ -71,11 +84,16 @@ impl TracePlan {
         Ok(TraceSizes { fitting })
     }
 
+    /// Breadth first a trace has one token more.
+    fn longest_order(&self) -> Order {
+        if self.breadth_first > 0.0 { Order::BreadthFirst } else { Order::DepthFirst }
+    }
+
     fn too_small(&self, shapes: &[Shape]) -> String {
         let Some(least) = shapes.iter().min_by_key(|shape| needed(shape)) else {
             return "no size to draw from".to_owned();
         };
-        let Shape { rules, breadth, depth, compact, top } = least;
+        let Shape { rules, breadth, depth, compact, top, .. } = least;
         let form = if *compact { "compact " } else { "" };
         format!(
             "a context of {} tokens is too small: the smallest {form}trace of {rules}, breadth {breadth} and depth {depth} with %top_{}, takes {}",
@@ -99,7 +117,12 @@ impl TraceSizes {
                 shapes.iter().filter(|shape| !taken.contains(&(shape.breadth, shape.depth))).collect();
             if let Some(&&shape) = free.choose(rng) {
                 taken.push((shape.breadth, shape.depth));
-                drawn.push(shape);
+                // A plan without it draws what it always drew.
+                let levels = plan.breadth_first > 0.0 && rng.random_bool(plan.breadth_first.min(1.0));
+                drawn.push(Shape {
+                    order: if levels { Order::BreadthFirst } else { Order::DepthFirst },
+                    ..shape
+                });
             }
         }
         drawn

@@ -19,6 +19,8 @@ pub(crate) struct TraceInputWire {
     sizes: Vec<(u16, u16)>,
     /// The bits of the share of compact traces.
     compact: u64,
+    /// The bits of the share of traces that go breadth first.
+    breadth_first: u64,
     /// Moves that nodes list; `None` means all.
     tops: Vec<Option<u16>>,
     context: usize,
@@ -30,7 +32,7 @@ pub(crate) struct TraceInputWire {
 
 impl From<&TraceInput> for TraceInputWire {
     fn from(input: &TraceInput) -> Self {
-        let TracePlan { per_root, sizes, compact, tops, context } = &*input.plan;
+        let TracePlan { per_root, sizes, compact, breadth_first, tops, context } = &*input.plan;
         let top = |top: &Top| match top {
             Top::All => None,
             Top::Best(k) => Some(*k),
@@ -41,6 +43,7 @@ impl From<&TraceInput> for TraceInputWire {
             per_root: *per_root,
             sizes: sizes.clone(),
             compact: compact.to_bits(),
+            breadth_first: breadth_first.to_bits(),
             tops: tops.iter().map(top).collect(),
             context: *context,
             seed: input.seed,
@@ -59,6 +62,7 @@ impl TraceInputWire {
             per_root: self.per_root,
             sizes: self.sizes,
             compact: f64::from_bits(self.compact),
+            breadth_first: f64::from_bits(self.breadth_first),
             tops: self.tops.into_iter().map(|top| top.map_or(Top::All, Top::Best)).collect(),
             context: self.context,
         };

@@ -6,6 +6,7 @@
 
 use super::{
     Decision, Evaluation, Shape, Trace, TraceNode,
+    parts::{Part, parts},
     writer::{write_decision, write_evaluation, write_expansion, write_preamble},
 };
 use crate::{
@@ -30,7 +31,9 @@ pub fn check_trace(trace: &Trace, reference: Option<&Reference<'_>>) -> Result<(
     let mut tokens = Vec::new();
     write_preamble(&trace.shape, &mut tokens);
     let mut checker = Checker { shape: trace.shape, reference, path: Vec::new(), tokens };
-    checker.check_node(&trace.root, None)?;
+    for part in parts(trace) {
+        checker.check_part(part)?;
+    }
     if trace.played != trace.root.decision.selected {
         return Err(checker.mistake(1, Mistake::WrongDecision, "the played move is not the selected one"));
     }
@@ -40,6 +43,7 @@ pub fn check_trace(trace: &Trace, reference: Option<&Reference<'_>>) -> Result<(
 struct Checker<'a> {
     shape: Shape,
     reference: Option<&'a Reference<'a>>,
+    /// Moves from the root to the node in hand.
     path: Vec<Move>,
     /// The trace so far, so that every mistake knows its place.
     tokens: Vec<Token>,
@@ -51,19 +55,19 @@ impl Checker<'_> {
         Hallucination::new(self.tokens.len() + offset, kind, reason)
     }
 
-    fn check_node(&mut self, node: &TraceNode, parent: Option<&Position>) -> Result<(), Hallucination> {
+    fn check_part(&mut self, part: Part<'_>) -> Result<(), Hallucination> {
+        let Part { node, parent, path, decides } = part;
+        self.path = path;
+        if decides {
+            self.check_decision(node)?;
+            write_decision(self.shape.rules, &node.decision, &self.path, &mut self.tokens);
+            return Ok(());
+        }
         let (origin, spans) = write_evaluation(&self.shape, node, parent, &self.path, &mut self.tokens);
         self.check_by_rules(node, parent, origin)?;
         self.check_by_reference(node, origin, spans)?;
         self.check_expansion(node)?;
-        write_expansion(&self.shape, node, &mut self.path, &mut self.tokens);
-        for (mv, child) in &node.children {
-            self.path.push(*mv);
-            self.check_node(child, Some(&node.position))?;
-            self.path.pop();
-        }
-        self.check_decision(node)?;
-        write_decision(self.shape.rules, &node.decision, &self.path, &mut self.tokens);
+        write_expansion(&self.shape, node, &self.path, &mut self.tokens);
         Ok(())
     }
 

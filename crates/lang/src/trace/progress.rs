@@ -14,7 +14,7 @@ mod due;
 
 pub use due::Due;
 
-use super::{Decision, Shape, reader::read_trace, trace_prompt, writer::move_token};
+use super::{Decision, Order, Shape, reader::read_trace, trace_prompt, writer::move_token};
 use crate::{
     answer::Listing,
     hallucination::Hallucination,
@@ -77,6 +77,10 @@ pub struct TraceProgress {
     demanded: Vec<Token>,
     /// What comes after those.
     want: Want,
+    /// Breadth first: the node whose children are evaluated next; all before it have theirs.
+    expanding: usize,
+    /// Breadth first: the nodes still to decide, the next one last; known once the last one is evaluated.
+    undecided: Vec<usize>,
     /// The decision in hand.
     decision: Decision,
     played: Option<Move>,
@@ -86,7 +90,8 @@ pub struct TraceProgress {
 #[derive(Clone, Debug)]
 enum Want {
     Answer(Box<Answering>),
-    ExpansionOrDecision,
+    /// What follows an answer: an expansion, and where there is none the next node, which breadth first may be an evaluation.
+    ExpansionOrNext,
     ChildOrEvaluation,
     ChildMove,
     /// The closing of a decision's path, which says whether children are compared.
@@ -132,6 +137,8 @@ impl TraceProgress {
             path: Vec::new(),
             demanded: Vec::new(),
             want: Want::Answer(Box::new(answering)),
+            expanding: 0,
+            undecided: Vec::new(),
             decision: Decision { compared: Vec::new(), selected: None, value: Bucket::LOST },
             played: None,
             step: Step::More,
@@ -249,21 +256,19 @@ impl TraceProgress {
         let moves: Vec<Token> = path.iter().map(|&mv| move_token(rules, Some(mv))).collect();
         match &self.want {
             Want::Answer(_) => return self.take_answer(token),
-            Want::ExpansionOrDecision if token == vocab::EXPAND => {
+            Want::ExpansionOrNext if token == vocab::EXPAND => {
                 self.demand(|tokens| tokens.extend(moves.into_iter().chain([vocab::NODE_LIST])));
                 self.want = Want::ChildOrEvaluation;
             }
-            Want::ExpansionOrDecision if token == vocab::DECIDE => {
-                self.demand(|tokens| tokens.extend(moves));
-                self.want = Want::Comparison;
+            Want::ExpansionOrNext if token == vocab::DECIDE => return self.begin_decisions(),
+            Want::ExpansionOrNext if token == vocab::EVALUATE && self.shape.order == Order::BreadthFirst => {
+                return self.begin_evaluation();
             }
             Want::ChildOrEvaluation if token == vocab::NODE => {
                 self.demand(|tokens| tokens.extend(moves));
                 self.want = Want::ChildMove;
             }
-            Want::ChildOrEvaluation if token == vocab::EVALUATE => {
-                return self.begin_child(&[]);
-            }
+            Want::ChildOrEvaluation if token == vocab::EVALUATE => return self.begin_evaluation(),
             Want::ChildMove => {
                 let Some(mv) = moves::move_of(rules, token) else { return false };
                 let node_idx = self.node_idx();
@@ -310,7 +315,7 @@ impl TraceProgress {
                 self.want = Want::End;
                 return self.played.is_some() || token == vocab::INVALID;
             }
-            Want::ExpansionOrDecision | Want::ChildOrEvaluation | Want::Comparison | Want::End => {
+            Want::ExpansionOrNext | Want::ChildOrEvaluation | Want::Comparison | Want::End => {
                 return false;
             }
         }
@@ -349,11 +354,72 @@ impl TraceProgress {
                 if let Some(Listing::Over(outcome)) = answer.listing {
                     node.outcome = Some(outcome);
                 }
-                self.want = Want::ExpansionOrDecision;
+                self.want = Want::ExpansionOrNext;
                 true
             }
             Err(_) => false,
         }
+    }
+
+    /// Takes a node in hand.
+    fn turn_to(&mut self, node_idx: usize) {
+        (self.open, self.path) = (Vec::new(), Vec::new());
+        let mut above = Some(node_idx);
+        while let Some((idx, node)) = above.and_then(|idx| Some((idx, self.nodes.get(idx)?))) {
+            self.open.push(idx);
+            self.path.extend(node.mv);
+            above = node.parent;
+        }
+        self.open.reverse();
+        self.path.reverse();
+    }
+
+    /// Breadth first: the first node with a child that is not evaluated.
+    fn first_unfinished(&self) -> Option<usize> {
+        let is_unfinished = |node: &LiveNode| node.children.iter().any(|(_, place)| place.is_none());
+        let rest = self.nodes.get(self.expanding..).unwrap_or_default();
+        rest.iter().position(is_unfinished).and_then(|ahead| self.expanding.checked_add(ahead))
+    }
+
+    /// The opening of an evaluation was taken: goes to the node that it must be of.
+    fn begin_evaluation(&mut self) -> bool {
+        if self.shape.order == Order::BreadthFirst {
+            let Some(parent_idx) = self.first_unfinished() else { return false };
+            self.expanding = parent_idx;
+            self.turn_to(parent_idx);
+        }
+        self.begin_child(&[])
+    }
+
+    /// The opening of a decision was taken where an answer ended: goes to the node that it must be of.
+    fn begin_decisions(&mut self) -> bool {
+        if self.shape.order == Order::BreadthFirst {
+            if self.first_unfinished().is_some() {
+                return false;
+            }
+            // Every node stands after those above it; the deepest decide first, each level from its first node on.
+            let mut depths: Vec<(usize, usize)> = Vec::with_capacity(self.nodes.len());
+            for (idx, node) in self.nodes.iter().enumerate() {
+                let above = node.parent.and_then(|parent| depths.get(parent));
+                depths.push((above.map_or(0, |(depth, _)| depth.saturating_add(1)), idx));
+            }
+            depths.sort_by_key(|&(depth, idx)| (depth, std::cmp::Reverse(idx)));
+            self.undecided = depths.into_iter().map(|(_, idx)| idx).collect();
+            let Some(first) = self.undecided.pop() else { return false };
+            self.turn_to(first);
+        }
+        self.demand_decision(&[]);
+        true
+    }
+
+    /// Demands `before` and the path of the node in hand, which decides next.
+    fn demand_decision(&mut self, before: &[Token]) {
+        let (rules, path) = (self.shape.rules, self.path.clone());
+        self.demand(|tokens| {
+            tokens.extend(before);
+            tokens.extend(path.iter().map(|&mv| move_token(rules, Some(mv))));
+        });
+        self.want = Want::Comparison;
     }
 
     /// Begins the next child of the node in hand: `before`, its path, header and inputs are demanded.
@@ -406,16 +472,16 @@ impl TraceProgress {
             self.want = Want::Played;
             return;
         }
-        self.open.pop();
-        self.path.pop();
-        if self.begin_child(&[vocab::BREAK, vocab::EVALUATE]) {
-            return;
+        match self.undecided.pop() {
+            Some(next) => self.turn_to(next),
+            None => {
+                self.open.pop();
+                self.path.pop();
+                if self.begin_child(&[vocab::BREAK, vocab::EVALUATE]) {
+                    return;
+                }
+            }
         }
-        let (rules, path) = (self.shape.rules, self.path.clone());
-        self.demand(|tokens| {
-            tokens.extend([vocab::BREAK, vocab::DECIDE]);
-            tokens.extend(path.iter().map(|&mv| move_token(rules, Some(mv))));
-        });
-        self.want = Want::Comparison;
+        self.demand_decision(&[vocab::BREAK, vocab::DECIDE]);
     }
 }

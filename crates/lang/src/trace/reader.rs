@@ -8,7 +8,7 @@
     clippy::arithmetic_side_effects
 )]
 
-use super::{Decision, MAX_DEPTH, Shape, Trace, TraceNode};
+use super::{Decision, MAX_DEPTH, Order, Shape, Trace, TraceNode};
 use crate::{
     command::{Commands, Given, Top},
     hallucination::Hallucination,
@@ -32,21 +32,24 @@ use mavis_value::{Bucket, Mistake};
 /// With the first thing that is not of the grammar.
 pub fn read_trace(tokens: &[Token]) -> Result<Trace, Hallucination> {
     let mut cursor = Cursor::new(tokens);
-    let (breadth, depth, compact) = read_preamble(&mut cursor)?;
+    let Preamble { breadth, depth, compact, order } = read_preamble(&mut cursor)?;
     // The rest of the shape stands in the header of the root.
     let begin = cursor.at();
     cursor.take(vocab::EVALUATE)?;
     cursor.take(vocab::NODE_END)?;
     let at = cursor.at();
     let commands = read_commands(&mut cursor)?;
-    let shape =
-        Shape { rules: commands.rules, breadth, depth, compact, top: commands.top.unwrap_or(Top::All) };
+    let top = commands.top.unwrap_or(Top::All);
+    let shape = Shape { rules: commands.rules, breadth, depth, compact, top, order };
     if commands != shape.commands(true) {
         return Err(Hallucination::new(at, Mistake::Malformed, "the header is not that of a root"));
     }
     cursor.back_to(begin);
     let mut reader = Reader { shape, path: Vec::new(), cursor };
-    let root = reader.read_node(None)?;
+    let root = match order {
+        Order::DepthFirst => reader.read_node(None)?,
+        Order::BreadthFirst => reader.read_levels()?,
+    };
     let mut cursor = reader.cursor;
     cursor.take(vocab::PLAY)?;
     let played = read_choice(shape.rules, &mut cursor)?;
@@ -72,7 +75,15 @@ pub fn played_move(rules: Rules, tokens: &[Token]) -> Option<Move> {
     }
 }
 
-fn read_preamble(cursor: &mut Cursor<'_>) -> Result<(u16, u16, bool), Hallucination> {
+/// The first line.
+struct Preamble {
+    breadth: u16,
+    depth: u16,
+    compact: bool,
+    order: Order,
+}
+
+fn read_preamble(cursor: &mut Cursor<'_>) -> Result<Preamble, Hallucination> {
     cursor.take(vocab::MINIMAX)?;
     let breadth = read_number(cursor)?;
     cursor.take(vocab::DEPTH)?;
@@ -82,8 +93,16 @@ fn read_preamble(cursor: &mut Cursor<'_>) -> Result<(u16, u16, bool), Hallucinat
         return Err(Hallucination::new(at, Mistake::Malformed, format!("depth is at most {MAX_DEPTH}")));
     }
     let compact = cursor.skip(vocab::COMPACT);
+    let order = if cursor.skip(vocab::BREADTH_FIRST) { Order::BreadthFirst } else { Order::DepthFirst };
     cursor.take(vocab::BREAK)?;
-    Ok((breadth, depth, compact))
+    Ok(Preamble { breadth, depth, compact, order })
+}
+
+/// A node of a level that is being read.
+struct OfLevel {
+    path: Vec<Move>,
+    node: TraceNode,
+    expanded: Vec<Move>,
 }
 
 struct Reader<'a> {
@@ -94,7 +113,53 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// A node with everything below it, depth first.
     fn read_node(&mut self, parent: Option<&Position>) -> Result<TraceNode, Hallucination> {
+        let mut node = self.read_evaluation(parent)?;
+        for mv in self.read_expansion()? {
+            self.path.push(mv);
+            let child = self.read_node(Some(&node.position))?;
+            self.path.pop();
+            node.children.push((mv, child));
+        }
+        node.decision = self.read_decision()?;
+        Ok(node)
+    }
+
+    /// The whole tree, breadth first.
+    fn read_levels(&mut self) -> Result<TraceNode, Hallucination> {
+        let root = (self.read_evaluation(None)?, self.read_expansion()?);
+        let mut levels = vec![vec![OfLevel { path: Vec::new(), node: root.0, expanded: root.1 }]];
+        while let Some(above) = levels.last().filter(|level| level.iter().any(|at| !at.expanded.is_empty())) {
+            let mut level = Vec::new();
+            for OfLevel { path, node, expanded } in above {
+                for &mv in expanded {
+                    self.path.clone_from(path);
+                    self.path.push(mv);
+                    let node = self.read_evaluation(Some(&node.position))?;
+                    let expanded = self.read_expansion()?;
+                    level.push(OfLevel { path: self.path.clone(), node, expanded });
+                }
+            }
+            levels.push(level);
+        }
+        // What has decided goes to the node above, in its order.
+        let mut below = Vec::new().into_iter();
+        for level in levels.into_iter().rev() {
+            let mut decided = Vec::with_capacity(level.len());
+            for OfLevel { path, mut node, expanded } in level {
+                self.path = path;
+                node.decision = self.read_decision()?;
+                node.children = expanded.into_iter().zip(below.by_ref()).collect();
+                decided.push(node);
+            }
+            below = decided.into_iter();
+        }
+        below.next().ok_or_else(|| self.cursor.unexpected(self.cursor.at(), "a root"))
+    }
+
+    /// A node without what is below it.
+    fn read_evaluation(&mut self, parent: Option<&Position>) -> Result<TraceNode, Hallucination> {
         self.read_path(vocab::EVALUATE)?;
         self.cursor.take(vocab::NODE_END)?;
         let commands = self.shape.commands(parent.is_none());
@@ -106,21 +171,13 @@ impl Reader<'_> {
         let answer = read_answer(&commands, &mut self.cursor)?;
         let at = self.cursor.at();
         let missing = || Hallucination::new(at, Mistake::Malformed, "the evaluation is not complete");
-        let mut node = TraceNode {
+        Ok(TraceNode {
             position: given.or(answer.tracked).ok_or_else(missing)?,
             listing: answer.listing.ok_or_else(missing)?,
             best: answer.best,
             children: Vec::new(),
             decision: Decision { compared: Vec::new(), selected: None, value: Bucket::LOST },
-        };
-        for mv in self.read_expansion()? {
-            self.path.push(mv);
-            let child = self.read_node(Some(&node.position))?;
-            self.path.pop();
-            node.children.push((mv, child));
-        }
-        node.decision = self.read_decision()?;
-        Ok(node)
+        })
     }
 
     /// The input lines: the root's position is returned, the parent's is only compared.

@@ -1,6 +1,9 @@
 //! From a trace to tokens.
 
-use super::{Decision, Shape, Trace, TraceNode};
+use super::{
+    Decision, Order, Shape, Trace, TraceNode,
+    parts::{Part, parts},
+};
 use crate::{
     answer::AnswerSpans,
     command::write_number,
@@ -17,7 +20,14 @@ use mavis_game::{Move, Position, Rules};
 pub fn write_trace(trace: &Trace) -> Vec<Token> {
     let mut tokens = Vec::with_capacity(1_024);
     write_preamble(&trace.shape, &mut tokens);
-    write_node(&trace.shape, &trace.root, None, &mut Vec::new(), &mut tokens);
+    for Part { node, parent, path, decides } in parts(trace) {
+        if decides {
+            write_decision(trace.shape.rules, &node.decision, &path, &mut tokens);
+        } else {
+            write_evaluation(&trace.shape, node, parent, &path, &mut tokens);
+            write_expansion(&trace.shape, node, &path, &mut tokens);
+        }
+    }
     write_play(trace.shape.rules, trace.played, &mut tokens);
     tokens
 }
@@ -50,10 +60,10 @@ pub(super) fn trace_frame(shape: &Shape) -> usize {
 /// Tokens of a node so deep in the tree without those of its children.
 pub(super) fn own_tokens(shape: &Shape, node: &TraceNode, depth: usize) -> usize {
     let mut tokens = Vec::new();
-    let mut path = vec![Move(0); depth];
+    let path = vec![Move(0); depth];
     let parent = (depth > 0).then_some(&node.position);
     write_evaluation(shape, node, parent, &path, &mut tokens);
-    write_expansion(shape, node, &mut path, &mut tokens);
+    write_expansion(shape, node, &path, &mut tokens);
     write_decision(shape.rules, &node.decision, &path, &mut tokens);
     tokens.len()
 }
@@ -66,24 +76,10 @@ pub(super) fn write_preamble(shape: &Shape, tokens: &mut Vec<Token>) {
     if shape.compact {
         tokens.push(vocab::COMPACT);
     }
-    tokens.push(vocab::BREAK);
-}
-
-fn write_node(
-    shape: &Shape,
-    node: &TraceNode,
-    parent: Option<&Position>,
-    path: &mut Vec<Move>,
-    tokens: &mut Vec<Token>,
-) {
-    write_evaluation(shape, node, parent, path, tokens);
-    write_expansion(shape, node, path, tokens);
-    for (mv, child) in &node.children {
-        path.push(*mv);
-        write_node(shape, child, Some(&node.position), path, tokens);
-        path.pop();
+    if shape.order == Order::BreadthFirst {
+        tokens.push(vocab::BREADTH_FIRST);
     }
-    write_decision(shape.rules, &node.decision, path, tokens);
+    tokens.push(vocab::BREAK);
 }
 
 /// Appends path, header, inputs and answer; returns where the answer begins and its parts within it.
@@ -106,20 +102,13 @@ pub(super) fn write_evaluation(
 }
 
 /// Appends the children's paths, if there are children.
-pub(super) fn write_expansion(
-    shape: &Shape,
-    node: &TraceNode,
-    path: &mut Vec<Move>,
-    tokens: &mut Vec<Token>,
-) {
+pub(super) fn write_expansion(shape: &Shape, node: &TraceNode, path: &[Move], tokens: &mut Vec<Token>) {
     if node.children.is_empty() {
         return;
     }
     write_line(vocab::EXPAND, shape.rules, path, vocab::NODE_LIST, tokens);
     for (mv, _) in &node.children {
-        path.push(*mv);
-        write_line(vocab::NODE, shape.rules, path, vocab::NODE_END, tokens);
-        path.pop();
+        write_line(vocab::NODE, shape.rules, &[path, &[*mv]].concat(), vocab::NODE_END, tokens);
     }
 }
 

@@ -99,6 +99,8 @@ const SPACED: &str = ".-wxoKQRBNPkqrbnpacdefghACDEFGH";
 /// The letters of a FEN, each by itself.
 const PLAIN: &str = "/KQRBNPkqrbnpacdefghACDEFGH";
 
+/// After the size of a trace: its tree is written breadth first. The ` b` of bishops, since weights know no token that was added later.
+pub(crate) const BREADTH_FIRST: Token = SPACED_BLOCK.start + 14;
 const SPACED_BLOCK: Block = Block { start: WORDS.len() as Token, len: SPACED.len() as Token };
 const PLAIN_BLOCK: Block = Block::after(SPACED_BLOCK, PLAIN.len() as Token);
 /// `0` to `9`, for numbers of several digits.

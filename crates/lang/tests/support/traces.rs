@@ -4,7 +4,7 @@ use super::{random, random_play};
 use mavis_game::{Game as _, Move, Position, Rules};
 use mavis_lang::{
     Top, grow_trace,
-    trace::{Evaluation, Shape, Trace},
+    trace::{Evaluation, Order, Shape, Trace},
 };
 use rand::Rng as _;
 
@@ -30,6 +30,7 @@ pub fn random_trace(rules: Rules, seed: u64) -> Trace {
         depth: rng.random_range(1..3),
         compact: rng.random(),
         top: if rng.random() { Top::All } else { Top::Best(rng.random_range(4..9)) },
+        order: if seed & 2 == 0 { Order::DepthFirst } else { Order::BreadthFirst },
     };
     grow_trace(shape, &plays[idx].0, &mut evaluate, &mut rng)
 }

@@ -4,7 +4,7 @@ use super::trained::{config, fit, model};
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{
     Step, Top, check_trace, grow_trace,
-    trace::{Evaluation, Shape, trace_example},
+    trace::{Evaluation, Order, Shape, trace_example},
 };
 use mavis_model::{
     InputAttention::{Causal, Reread},
@@ -23,8 +23,21 @@ const N_STEPS: usize = 220;
 
 /// Every shape the network has seen.
 pub(crate) fn shapes() -> Vec<Shape> {
-    let shape = |breadth, depth, compact, top| Shape { rules: RULES, breadth, depth, compact, top };
-    vec![shape(2, 1, false, Top::All), shape(2, 2, true, Top::All), shape(2, 1, false, Top::Best(3))]
+    let shape = |breadth, depth, compact, top| Shape {
+        rules: RULES,
+        breadth,
+        depth,
+        compact,
+        top,
+        order: Order::DepthFirst,
+    };
+    let deep = shape(2, 2, true, Top::All);
+    vec![
+        shape(2, 1, false, Top::All),
+        deep,
+        shape(2, 1, false, Top::Best(3)),
+        Shape { order: Order::BreadthFirst, ..deep },
+    ]
 }
 
 /// Positions it has seen, the last near the end of a game.
@@ -128,7 +141,8 @@ fn networks_that_know_no_traces_write_the_same_with_and_without_drafts_and_stop(
     let wild = MavModel { parameters: wild, input: Reread, ..model(Causal).clone() };
     for (model, rules) in [(model(Reread), Rules::Connect4), (&wild, Rules::Chess), (&wild, Rules::Togyz)] {
         let mut decoder = MavDecoder::cpu(model, Precision::Exact).unwrap();
-        let shape = Shape { rules, breadth: 2, depth: 1, compact: false, top: Top::All };
+        let shape =
+            Shape { rules, breadth: 2, depth: 1, compact: false, top: Top::All, order: Order::DepthFirst };
         for most in [150, 400] {
             let root = Position::start(rules);
             let plain = write(&mut decoder, shape, &root, false, most);

@@ -6,7 +6,10 @@ use crate::{
     InternalPlayerSettings, Key, Kind, Options, Player, Registry, SearchPlayer, Shared, SharedEvaluators,
 };
 use mavis_eval::{Cache, Evaluator, WorldModel};
-use mavis_lang::{Top, trace::MAX_DEPTH};
+use mavis_lang::{
+    Top,
+    trace::{MAX_DEPTH, Order},
+};
 use mavis_model::{
     MavModel, ModelError,
     decode::MavDecoder,
@@ -157,7 +160,7 @@ fn threads_key() -> Key {
 
 /// The options of internal search.
 fn internal_keys() -> Vec<Key> {
-    let InternalPlayerSettings { breadth, depth, compact, context, scoring, repeats, .. } =
+    let InternalPlayerSettings { breadth, depth, compact, order, context, scoring, repeats, .. } =
         InternalPlayerSettings::default();
     let integer = |name, most, default: usize, help| {
         let default = default.to_string();
@@ -181,6 +184,12 @@ fn internal_keys() -> Vec<Key> {
             "top",
             "moves that every node lists: the K best, or all (default 5, or the breadth if that is more)",
         ),
+        Key::from(Tunable {
+            name: "order",
+            range: Range::Choice(Order::WORDS),
+            default: order.to_string(),
+            help: "Order of the nodes in a trace: depth first, or breadth first, level by level.",
+        }),
         integer("context", 65_536, context, "Tokens of a whole trace at most; larger trees are refused."),
         Key::from(Tunable {
             name: "scoring",
@@ -216,6 +225,7 @@ fn internal_player(
         breadth,
         depth: options.value("depth")?.unwrap_or(defaults.depth),
         compact: options.value("compact")?.unwrap_or(defaults.compact),
+        order: options.value("order")?.unwrap_or(defaults.order),
         context: options.positive("context")?.unwrap_or(defaults.context),
         scoring: options.value("scoring")?.unwrap_or(defaults.scoring),
         repeats: options.value("repeats")?.unwrap_or(defaults.repeats),

@@ -15,7 +15,7 @@ use mavis_eval::Evaluator;
 use mavis_game::{Game as _, Move, Position, Rules};
 use mavis_lang::{
     Step, Top,
-    trace::{Shape, TraceProgress, most_moves, trace_len, usual_moves},
+    trace::{Order, Shape, TraceProgress, most_moves, trace_len, usual_moves},
     vocabulary,
 };
 use mavis_model::{
@@ -42,6 +42,8 @@ pub struct InternalPlayerSettings {
     pub compact: bool,
     /// How many moves every node lists.
     pub top: Top,
+    /// The order in which nodes are evaluated.
+    pub order: Order,
     /// Tokens of a whole trace at most.
     pub context: usize,
     /// Which value of a move is written: the likeliest, or the one next to the mean.
@@ -58,6 +60,7 @@ impl Default for InternalPlayerSettings {
             depth: 1,
             compact: true,
             top: Top::Best(5),
+            order: Order::DepthFirst,
             context: 8_192,
             scoring: Scoring::Mean,
             repeats: false,
@@ -75,8 +78,8 @@ impl InternalPlayerSettings {
     /// The shape of its traces in a game.
     #[must_use]
     pub fn shape(&self, rules: Rules) -> Shape {
-        let Self { breadth, depth, compact, top, .. } = *self;
-        Shape { rules, breadth, depth, compact, top }
+        let Self { breadth, depth, compact, top, order, .. } = *self;
+        Shape { rules, breadth, depth, compact, top, order }
     }
 
     /// Tokens a trace may have, its prompt included: what the widest position of the game can need, and no more than the context.

@@ -74,6 +74,9 @@ pub(crate) struct Traces {
     /// Share of traces in compact form, without the previous states
     #[arg(long, default_value_t = 0.5)]
     compact: f64,
+    /// Share of traces that visit their nodes level by level instead of depth first
+    #[arg(long, default_value_t = 0.0)]
+    breadth_first: f64,
     /// Tokens of the longest trace
     #[arg(long, default_value_t = 8_192)]
     context: usize,
@@ -183,8 +186,10 @@ impl Traces {
     }
 
     fn plan(&self) -> Result<TracePlan, BadInput> {
-        if !(0.0..=1.0).contains(&self.compact) {
-            return Err(BadInput::new(format!("--compact must be between 0 and 1, not {}", self.compact)));
+        for (name, share) in [("compact", self.compact), ("breadth-first", self.breadth_first)] {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(BadInput::new(format!("--{name} must be between 0 and 1, not {share}")));
+            }
         }
         if self.per_root == 0 {
             return Err(BadInput::new("--per-root must be at least 1, not 0"));
@@ -195,7 +200,14 @@ impl Traces {
             sizes = DEFAULT_SIZES.to_vec();
         }
         let tops: Vec<Top> = self.top.iter().map(|text| top(text)).collect::<Result<_, _>>()?;
-        Ok(TracePlan { per_root: self.per_root, sizes, compact: self.compact, tops, context: self.context })
+        Ok(TracePlan {
+            per_root: self.per_root,
+            sizes,
+            compact: self.compact,
+            breadth_first: self.breadth_first,
+            tops,
+            context: self.context,
+        })
     }
 
     /// Different positions that are not over, in an order that the seed decides.

@@ -115,7 +115,8 @@ impl Internal {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let sizes = self.sizes()?;
         let sets = self.sets()?;
-        let mut named = NamedModel::read(&self.player, &["compact", "top", "context", "scoring", "repeats"])?;
+        let mut named =
+            NamedModel::read(&self.player, &["compact", "top", "order", "context", "scoring", "repeats"])?;
         if !named.spec.options.contains_key("precision") {
             // As the player has it: drafts change nothing only where rows do not depend on their number.
             named.precision = Precision::Exact;
@@ -292,6 +293,7 @@ impl Asked {
         };
         take("context", option("context"), &mut settings.context)?;
         take("compact", option("compact"), &mut settings.compact)?;
+        take("order", option("order"), &mut settings.order)?;
         take("scoring", option("scoring"), &mut settings.scoring)?;
         take("repeats", option("repeats"), &mut settings.repeats)?;
         Ok(Self { top, settings })

@@ -4,7 +4,7 @@ use super::{Answering, LiveNode, TraceProgress, Want};
 use crate::{
     example::outcome_token,
     progress::Step,
-    trace::{Decision, due_decision, end_decision, writer::move_token},
+    trace::{Decision, Order, due_decision, end_decision, writer::move_token},
     value::quoted_token,
     vocab::{self, LINE_END, Token},
 };
@@ -44,8 +44,13 @@ impl TraceProgress {
         let compared = self.decision.compared.len();
         Some(match &self.want {
             Want::Answer(answering) => answering.due(node, self.tokens.len()),
-            Want::ExpansionOrDecision if self.n_children(node) > 0 => Due::Token(vocab::EXPAND),
-            Want::ExpansionOrDecision => Due::Token(vocab::DECIDE),
+            Want::ExpansionOrNext if self.n_children(node) > 0 => Due::Token(vocab::EXPAND),
+            Want::ExpansionOrNext
+                if self.shape.order == Order::BreadthFirst && self.first_unfinished().is_some() =>
+            {
+                Due::Token(vocab::EVALUATE)
+            }
+            Want::ExpansionOrNext => Due::Token(vocab::DECIDE),
             Want::ChildOrEvaluation if node.children.len() < self.n_children(node) => Due::Token(vocab::NODE),
             Want::ChildOrEvaluation => Due::Token(vocab::EVALUATE),
             Want::ChildMove => Due::Child,
