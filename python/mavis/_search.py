@@ -114,7 +114,7 @@ class Search:
         epsilon: float = 0.1,
         c_puct: float = 2.0,
         batch: int = 16,
-        groups: int = 1,
+        groups: int = 0,
         timeout: int = 0,
         virtual: Literal["dynamic", "fixed", "estimate"] = "estimate",
         n_min: int = 2,

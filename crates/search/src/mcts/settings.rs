@@ -83,7 +83,7 @@ tunables! {
         epsilon "epsilon": f32 = 0.1, Real(0.0, 1.0), "Part of the prior that is spread evenly over all moves.";
         c_puct "c_puct": f32 = 2.0, Real(0.0, 1000.0), "Weight of the prior against the value in PUCT.";
         batch "batch": u16 = 16, Integer(1, 4096), "Evaluations in flight at once.";
-        groups "groups": u16 = 1, Integer(0, 64), "Groups that a batch is divided into: while one is evaluated, the next is selected. 0 means as many as the evaluator works on at a time: 2 for a model on a GPU, else 1.";
+        groups "groups": u16 = 0, Integer(0, 64), "Groups that a batch is divided into: while one is evaluated, the next is selected. 0 means as many as the evaluator works on at a time: 2 for a model on a GPU, else 1.";
         timeout "timeout": Option<Duration> = None, Milliseconds(0, 86_400_000), "Timeout of an evaluation in milliseconds; 0 means none.";
         virtual_counts "virtual": VirtualCounts = VirtualCounts::Estimate, Choice(VirtualCounts::WORDS), "Virtual counts of simulations in flight.";
         n_min "n_min": u32 = 2, Integer(0, 10_000), "Least dynamic virtual count on a path.";

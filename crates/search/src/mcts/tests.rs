@@ -251,7 +251,7 @@ fn answers_enter_the_tree_as_they_were_asked_for_whenever_they_come() {
     assert_eq!(snapshot(1, "order=launch"), snapshot(3, "order=launch"));
     assert_eq!(
         snapshot(1, ""),
-        snapshot(1, "groups=0"),
+        snapshot(1, "groups=1"),
         "one batch at a time is what evaluators say by default"
     );
     for groups in ["groups=2", "groups=3,collision=elsewhere"] {
@@ -313,10 +313,10 @@ impl Evaluator for Lanes {
 fn a_batch_is_divided_into_groups_and_by_0_into_as_many_as_the_evaluator_works_on() {
     for (concurrent, settings, groups, size) in [
         (1, "batch=16", 1, 16),
-        (2, "batch=16,groups=0", 2, 8),
+        (2, "batch=16", 2, 8),
         (2, "batch=5,groups=0", 2, 3),
-        (2, "batch=1,groups=0", 1, 1),
-        (2, "batch=16", 1, 16),
+        (2, "batch=1", 1, 1),
+        (2, "batch=16,groups=1", 1, 16),
         (1, "batch=16,groups=4", 4, 4),
     ] {
         let lanes = Lanes { concurrent, ..Lanes::default() };
