@@ -26,14 +26,9 @@ def plot(title, x_label, y_label, lines, logarithmic=False):
     for y in ticks(*y_range):
         out.append(f'<path d="M{LEFT} {place_y(y):.1f}H{WIDTH - RIGHT}" stroke="#d0d7de"/>')
         out.append(text(LEFT - 6, place_y(y) + 4, number(y), "end"))
-    marks = sorted({x for x, _, _, _ in points}) if logarithmic else ticks(*x_range)
-    last = -math.inf
-    for x in marks:
-        if place_x(x) - last < 34:
-            continue
-        last = place_x(x)
-        out.append(f'<path d="M{last:.1f} {HEIGHT - BOTTOM}v5" stroke="#57606a"/>')
-        out.append(text(last, HEIGHT - BOTTOM + 18, number(x)))
+    for x in logarithmic_ticks(*x_range) if logarithmic else ticks(*x_range):
+        out.append(f'<path d="M{place_x(x):.1f} {HEIGHT - BOTTOM}v5" stroke="#57606a"/>')
+        out.append(text(place_x(x), HEIGHT - BOTTOM + 18, number(x)))
     out.append(f'<path d="M{LEFT} {TOP}V{HEIGHT - BOTTOM}H{WIDTH - RIGHT}" fill="none" stroke="#57606a"/>')
     for i, (name, line) in enumerate(lines):
         out += drawn(name, line, i, place_x, place_y)
@@ -78,6 +73,13 @@ def ticks(low, high):
         step /= 2
     first = math.ceil(low / step)
     return [(first + i) * step for i in range(int((high - first * step) / step) + 1)]
+
+
+def logarithmic_ticks(low, high):
+    """1, 2 and 5 times powers of ten within a range of logarithms."""
+    powers = range(math.floor(low / math.log(10)), math.ceil(high / math.log(10)) + 1)
+    marks = [digit * 10**power for power in powers for digit in (1, 2, 5)]
+    return [mark for mark in marks if low <= math.log(mark) <= high]
 
 
 def number(value):

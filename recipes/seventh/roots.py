@@ -40,4 +40,5 @@ def main():
             print(moves)
 
 
-main()
+if __name__ == "__main__":
+    main()
