@@ -92,14 +92,20 @@ fn the_tree_is_known_at_every_moment() {
     assert!(trace.root.children.len() > 1, "a tree");
     let tokens = write_trace(&trace);
     let mut progress = TraceProgress::new(trace.shape, &trace.root.position);
-    let mut decided = 0;
+    let (mut decided, mut n_listed) = (0, 0);
     for &token in &tokens[progress.prompt_len()..] {
+        if let Some(listed) = progress.listed() {
+            n_listed += 1;
+            assert!(listed.iter().eq(progress.current().moves.iter().map(|(mv, _)| mv)));
+        }
         progress.push(token);
         let now = progress.nodes().iter().filter(|node| node.decision.is_some()).count();
         assert!(now == decided || now == decided + 1);
         decided = now;
     }
     assert_eq!(decided, trace.root.n_nodes());
+    let n_places: usize = progress.nodes().iter().map(|node| node.moves.len() + 1).sum();
+    assert_eq!(n_listed, n_places, "a place for each move and for the end of each list");
     let first = progress.nodes()[0].children[0];
     assert_eq!(first.0, trace.root.children[0].0);
     assert_eq!(

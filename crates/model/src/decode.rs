@@ -8,12 +8,14 @@ mod best;
 mod draft;
 mod fan;
 mod greedy;
+mod list;
 mod text;
 mod trace;
 
 pub use draft::{Drafting, draft_state};
 pub use fan::FanOutAnswer;
 pub use greedy::{Decoded, GreedySettings};
+pub use list::ListOrder;
 pub use text::{TextSettings, WrittenToken};
 pub use trace::{TraceDecodeSettings, TraceStream};
 

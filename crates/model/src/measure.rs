@@ -12,7 +12,7 @@ use crate::{
 use mavis_game::{Game, Move, Position};
 use mavis_lang::{Answer, Commands, Request, moves, state, vocab::VALUES};
 use mavis_net::{Batch, BatchToken, Precision, Want};
-use mavis_value::N_BUCKETS;
+use mavis_value::{Mistake, N_BUCKETS};
 use serde::Serialize;
 use std::{
     collections::BTreeSet,
@@ -190,17 +190,50 @@ pub struct Agreement {
     pub value_difference: f64,
     /// The largest such difference.
     pub largest_difference: f64,
-    /// Answers of the second way that are no sentence of the language, or about another state than those of the first.
+    /// Answers of the second way that are no sentence of the language, or about another state than those of the first: those that
+    /// name a move twice, are malformed or have another state.
     pub n_broken: usize,
+    /// Answers of the second way by what is wrong with them.
+    pub wrong: Wrong,
     /// Share of answers of the first way whose state is the right one; 1 where none is asked for.
     pub right_states: f64,
+}
+
+/// Answers that differ from those they are compared with, by what is wrong. The first three are broken and are counted once; a list
+/// that is none of them may both lack moves and have too many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Wrong {
+    /// Lists that name a move twice.
+    pub named_twice: usize,
+    /// Answers that are no sentence of the language for another reason, or are cut.
+    pub malformed: usize,
+    /// Answers about another state, or about one that cannot be.
+    pub other_state: usize,
+    /// Lists that lack a move.
+    pub missing: usize,
+    /// Lists that have a move too many.
+    pub extra: usize,
+}
+
+impl Wrong {
+    fn count(&mut self, broken: Mistake) {
+        match broken {
+            Mistake::RepeatedMove => self.named_twice += 1,
+            Mistake::WrongState => self.other_state += 1,
+            _ => self.malformed += 1,
+        }
+    }
+
+    fn n_broken(&self) -> usize {
+        self.named_twice + self.malformed + self.other_state
+    }
 }
 
 type Values = Vec<(Move, f32)>;
 
 /// Fan-out by the model alone against the chain, written one by one, `batch` requests at a time. Requests ask for a list, of a
 /// position or of what follows a move. A chain that breaks off, and one with another state, counts as another set and another
-/// best move.
+/// best move. `settings` say how the chain is written.
 ///
 /// # Errors
 /// When the network fails, or a request asks for no list.
@@ -208,27 +241,32 @@ pub fn fan_out_against_chain(
     decoder: &mut MavDecoder,
     requests: &[Request],
     batch: usize,
+    settings: GreedySettings,
 ) -> Result<Agreement, ModelError> {
     let mut tally = Tally::default();
     // Drafts change nothing but the number of passes.
-    let settings = GreedySettings { drafting: Drafting::Copy, ..GreedySettings::default() };
+    let settings = GreedySettings { drafting: Drafting::Copy, ..settings };
     for requests in requests.chunks(batch.max(1)) {
         let fanned = decoder.fan_out(requests)?;
         let written = decoder.greedy(requests, &settings)?;
         for ((request, fanned), written) in requests.iter().zip(fanned).zip(written) {
             let one: Values = fanned.fan.values.iter().map(|(mv, values)| (*mv, values.mean())).collect();
             let other: Values = written.values.iter().map(|(mv, values)| (*mv, values.mean())).collect();
-            let answer = written.answer(request).ok();
             let tracked = fanned.tracked.and_then(Result::ok);
             let same_state = |answer: &Answer| match (&tracked, &answer.tracked) {
                 (Some(one), Some(other)) => state::same_state(one, other),
                 (one, other) => one.is_none() && other.is_none(),
             };
+            let compared = match written.answer(request) {
+                Ok(answer) if same_state(&answer) => Ok(&other),
+                Ok(_) => Err(Mistake::WrongState),
+                Err(mistake) => Err(mistake.kind),
+            };
             tally.n_right_states += usize::from(
                 !request.commands.is_tracking()
                     || tracked.as_ref().is_some_and(|state| state::same_state(state, &request.current())),
             );
-            tally.add(&one, answer.filter(same_state).map(|_| &other));
+            tally.add(&one, compared);
         }
     }
     Ok(tally.agreement())
@@ -258,7 +296,7 @@ pub fn against_exact(
                 moves.iter().zip(values).map(|(mv, values)| (*mv, values.mean())).collect()
             };
             tally.n_right_states += 1;
-            tally.add(&means(one), Some(&means(other)));
+            tally.add(&means(one), Ok(&means(other)));
         }
     }
     Ok(tally.agreement())
@@ -269,7 +307,7 @@ struct Tally {
     n: usize,
     n_same_set: usize,
     n_same_best: usize,
-    n_broken: usize,
+    wrong: Wrong,
     n_right_states: usize,
     difference: f64,
     largest: f64,
@@ -277,14 +315,17 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, one: &Values, other: Option<&Values>) {
+    fn add(&mut self, one: &Values, other: Result<&Values, Mistake>) {
         self.n += 1;
-        let Some(other) = other else {
-            self.n_broken += 1;
-            return;
+        let other = match other {
+            Ok(other) => other,
+            Err(broken) => return self.wrong.count(broken),
         };
         let set = |values: &Values| values.iter().map(|(mv, _)| *mv).collect::<BTreeSet<_>>();
-        self.n_same_set += usize::from(set(one) == set(other));
+        let (one_set, other_set) = (set(one), set(other));
+        self.n_same_set += usize::from(one_set == other_set);
+        self.wrong.missing += usize::from(!one_set.is_subset(&other_set));
+        self.wrong.extra += usize::from(!other_set.is_subset(&one_set));
         self.n_same_best += usize::from(best(one) == best(other));
         for (mv, value) in one {
             if let Some((_, same)) = other.iter().find(|(known, _)| known == mv) {
@@ -304,7 +345,8 @@ impl Tally {
             same_best: share(self.n_same_best),
             value_difference: self.difference / self.n_values.max(1) as f64,
             largest_difference: self.largest,
-            n_broken: self.n_broken,
+            n_broken: self.wrong.n_broken(),
+            wrong: self.wrong,
             right_states: share(self.n_right_states),
         }
     }

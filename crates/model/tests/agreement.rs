@@ -10,7 +10,7 @@ use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{Commands, Request};
 use mavis_model::{
     MavModel, Preset,
-    decode::MavDecoder,
+    decode::{GreedySettings, MavDecoder},
     loader::Batches as _,
     measure::{against_exact, fan_out_against_chain},
     mixture::{BatchSettings, ExampleSettings, Mixture, MixtureSettings},
@@ -123,7 +123,7 @@ fn all_at_once_token_by_token_and_in_fewer_bits() {
     }
     for precision in [Precision::Exact, Precision::Bf16] {
         let mut decoder = MavDecoder::cpu(&model, precision).unwrap();
-        let both = fan_out_against_chain(&mut decoder, &requests, 16).unwrap();
+        let both = fan_out_against_chain(&mut decoder, &requests, 16, GreedySettings::default()).unwrap();
         eprintln!("all at once and token by token, {precision}: {both:?}");
         assert!(both.same_set >= 0.98 && both.same_best >= 0.95 && both.value_difference <= 0.02, "{both:?}");
     }

@@ -19,7 +19,7 @@ use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{Commands, Request, vocabulary};
 use mavis_model::{
     MavModel, Preset,
-    decode::MavDecoder,
+    decode::{GreedySettings, MavDecoder},
     measure::{
         Agreement, JointCost, PROMPT_PASS, Speed, against_exact, evaluations_per_second,
         fan_out_against_chain, joint_cost, speed,
@@ -177,8 +177,10 @@ impl BenchModel {
             let top_all = |position: &Position| Request::at(position.clone(), Commands::top_all(rules));
             some.iter().map(top_all).collect::<Vec<_>>()
         });
-        let fan_out_agreement =
-            requests.as_ref().map(|some| fan_out_against_chain(&mut decoder, some, 16)).transpose()?;
+        let fan_out_agreement = requests
+            .as_ref()
+            .map(|some| fan_out_against_chain(&mut decoder, some, 16, GreedySettings::default()))
+            .transpose()?;
         let measured = Measured {
             machine: machine(),
             threads: std::thread::available_parallelism().map_or(1, usize::from),

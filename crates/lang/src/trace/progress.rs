@@ -214,6 +214,17 @@ impl TraceProgress {
         legal.iter().copied().filter(move |mv| !listed.contains(mv))
     }
 
+    /// The moves that the list in hand has already, where the next token is a further one or the end of the list.
+    #[must_use]
+    pub fn listed(&self) -> Option<&[Move]> {
+        match &self.want {
+            Want::Answer(answering) if self.demanded.is_empty() && answering.progress.awaits_listed() => {
+                Some(answering.progress.listed())
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the next token is the first of a list.
     #[must_use]
     pub fn opens_list(&self) -> bool {

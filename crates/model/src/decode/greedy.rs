@@ -1,13 +1,17 @@
 //! Greedy decoding of many requests at once, one token a step or several where a draft holds.
 
-use super::{Drafting, MavDecoder, Prompt, draft_state, likeliest};
+use super::{
+    Drafting, MavDecoder, Prompt, draft_state, likeliest,
+    list::{ListOrder, ListRule},
+};
 use crate::{ModelError, fan_out::value_distribution, reading::ReadText};
 use mavis_game::{Game, Move, Position};
 use mavis_lang::{
-    Answer, AnswerProgress, Hallucination, Request, Start, Step, Token, parse_answer, vocab::VALUES,
+    Answer, AnswerProgress, Hallucination, Request, Start, Step, Token, Top, parse_answer, vocab::VALUES,
     vocabulary,
 };
 use mavis_net::{Batch, KvCacheId, Want};
+use mavis_stable::seed;
 use mavis_value::{Distribution, N_BUCKETS};
 
 /// Passes that check what is left of a draft after it was wrong once; then the state is written token by token.
@@ -20,11 +24,16 @@ pub struct GreedySettings {
     pub max_tokens: usize,
     /// Where drafts come from. The answer is the same with and without.
     pub drafting: Drafting,
+    /// Whether a list may name a move a second time where that is the likeliest text, as programs write it that know no grammar.
+    /// The parser refuses such a list; otherwise the likeliest token that is none of the listed moves is written.
+    pub repeats: bool,
+    /// The order of the moves of `%top_all`. The K best are always written by likelihood.
+    pub list_order: ListOrder,
 }
 
 impl Default for GreedySettings {
     fn default() -> Self {
-        Self { max_tokens: 1_536, drafting: Drafting::None }
+        Self { max_tokens: 1_536, drafting: Drafting::None, repeats: false, list_order: ListOrder::Likeliest }
     }
 }
 
@@ -135,6 +144,7 @@ pub(super) struct Stream<'a> {
     input_len: usize,
     progress: AnswerProgress,
     settings: GreedySettings,
+    rule: ListRule,
     goal: Goal,
     pub(super) decoded: Decoded,
     /// Logits of the first listed move, once a stream that goes no further has come there.
@@ -162,6 +172,7 @@ impl<'a> Stream<'a> {
             input_len,
             progress,
             settings: *settings,
+            rule: list_rule(request, settings),
             goal,
             decoded,
             first_move: None,
@@ -193,7 +204,7 @@ impl<'a> Stream<'a> {
                 let values = &logits[usize::from(VALUES.start)..][..N_BUCKETS];
                 self.decoded.values.push((mv, value_distribution(values)));
             }
-            let token = likeliest(logits);
+            let token = self.next_token(logits);
             self.decoded.tokens.push(token);
             self.text.push(token);
             self.progress.push(token);
@@ -215,6 +226,14 @@ impl<'a> Stream<'a> {
         }
         self.draft_state();
         accepted
+    }
+
+    /// The token that is written next: the likeliest, but for what the settings say of lists.
+    fn next_token(&self, logits: &[f32]) -> Token {
+        if !self.progress.awaits_listed() {
+            return likeliest(logits);
+        }
+        self.rule.next_token(logits, self.request.commands.rules, self.progress.listed())
     }
 
     /// Drafts the fields of a state that is about to be written.
@@ -259,4 +278,12 @@ impl<'a> Stream<'a> {
             self.draft = self.progress.forced();
         }
     }
+}
+
+/// How the list of an answer is written. Only lists of all moves have an order to draw.
+fn list_rule(request: &Request, settings: &GreedySettings) -> ListRule {
+    let is_drawn = settings.list_order == ListOrder::Drawn && request.commands.top == Some(Top::All);
+    // The same question has the same answer.
+    let bytes = || request.prompt().iter().flat_map(|token| token.to_le_bytes()).collect::<Vec<u8>>();
+    ListRule { repeats: settings.repeats, drawn: is_drawn.then(|| seed::hash_bytes(0, &bytes())) }
 }

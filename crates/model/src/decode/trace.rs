@@ -9,7 +9,7 @@
 
 mod hints;
 
-use super::{MavDecoder, likeliest};
+use super::{MavDecoder, likeliest, list::ListRule};
 use crate::{InputAttention, ModelError, fan_out::value_distribution, reading::ReadText};
 use hints::Hints;
 use mavis_game::{Move, Position};
@@ -273,16 +273,14 @@ impl TraceStream {
 
     /// The token that the network writes next: the likeliest, but for what the settings say of values and lists.
     fn next_token(&self, logits: &[f32], due: Option<Due>) -> Token {
+        if let Some(listed) = self.progress.listed() {
+            let rule = ListRule { repeats: self.settings.repeats, drawn: None };
+            return rule.next_token(logits, self.progress.shape().rules, listed);
+        }
         let token = likeliest(logits);
         match due {
             Some(Due::Value(_)) if self.settings.scoring == Scoring::Mean && bucket_of(token).is_some() => {
                 value_token(written_value(logits, self.settings.scoring).0)
-            }
-            Some(Due::Listed) if !self.settings.repeats => {
-                let rules = self.progress.shape().rules;
-                let listed = self.progress.current().moves.iter();
-                let listed: Vec<Token> = listed.filter_map(|(mv, _)| moves::token_of(rules, *mv)).collect();
-                if listed.contains(&token) { likeliest_but(logits, &listed) } else { token }
             }
             _ => token,
         }
@@ -336,17 +334,6 @@ fn written_value(logits: &[f32], scoring: Scoring) -> (Bucket, f32) {
     (bucket, mean)
 }
 
-/// The likeliest token that is none of these.
-fn likeliest_but(logits: &[f32], not: &[Token]) -> Token {
-    let mut logits = logits.to_vec();
-    for token in not {
-        if let Some(logit) = logits.get_mut(usize::from(*token)) {
-            *logit = f32::NEG_INFINITY;
-        }
-    }
-    likeliest(&logits)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -361,13 +348,5 @@ mod tests {
         let (bucket, mean) = written_value(&logits, Scoring::Mean);
         assert!((0.46..0.5).contains(&mean), "{mean}");
         assert_eq!(bucket, Bucket::from_win_probability(mean));
-    }
-
-    #[test]
-    fn the_next_likely_token_is_none_of_the_listed() {
-        let logits = [0.0, 3.0, 2.0, 5.0];
-        assert_eq!(likeliest(&logits), 3);
-        assert_eq!(likeliest_but(&logits, &[3, 1]), 2);
-        assert_eq!(likeliest_but(&logits, &[]), 3);
     }
 }

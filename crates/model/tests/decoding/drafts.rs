@@ -6,13 +6,21 @@ use mavis_lang::{Commands, Forms, Request};
 use mavis_model::{
     InputAttention::{Causal, Full, Reread},
     MavModel,
-    decode::{Drafting, GreedySettings, MavDecoder},
+    decode::{Drafting, GreedySettings, ListOrder, MavDecoder},
 };
 use mavis_net::{Precision, initial_parameters};
 
+/// Decodes with and without drafts, by every rule for lists; the passes of the default rule.
 fn check_equal(decoder: &mut MavDecoder, requests: &[Request]) -> [usize; 3] {
+    let once = GreedySettings { max_tokens: 300, ..GreedySettings::default() };
+    check_equal_by(decoder, requests, GreedySettings { repeats: true, ..once });
+    check_equal_by(decoder, requests, GreedySettings { list_order: ListOrder::Drawn, ..once });
+    check_equal_by(decoder, requests, once)
+}
+
+fn check_equal_by(decoder: &mut MavDecoder, requests: &[Request], settings: GreedySettings) -> [usize; 3] {
     let run = |decoder: &mut MavDecoder, drafting| {
-        decoder.greedy(requests, &GreedySettings { max_tokens: 300, drafting }).unwrap()
+        decoder.greedy(requests, &GreedySettings { drafting, ..settings }).unwrap()
     };
     let plain = run(decoder, Drafting::None);
     let copied = run(decoder, Drafting::Copy);

@@ -1,13 +1,13 @@
 //! Lists of moves, one after the other and all at once.
 
-use super::trained::{decoder, known, positions, tracking, value};
+use super::trained::{decoder, known, positions, tracking, train_for, value};
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{AnswerProgress, Commands, Request, Step, Token, Top, moves, value::value_token};
 use mavis_model::{
     InputAttention::{Causal, Reread},
-    decode::{Decoded, GreedySettings, MavDecoder},
+    decode::{Decoded, GreedySettings, ListOrder, MavDecoder},
 };
-use mavis_net::{Batch, Want};
+use mavis_net::{Batch, Precision, Want};
 use mavis_value::{Bucket, Mistake};
 
 fn commands() -> [Commands; 2] {
@@ -16,7 +16,7 @@ fn commands() -> [Commands; 2] {
 }
 
 /// Greedy decoding without caches: the whole text again for every token.
-fn slowly(decoder: &mut MavDecoder, request: &Request) -> Vec<Token> {
+fn slowly(decoder: &mut MavDecoder, request: &Request, repeats: bool) -> Vec<Token> {
     let prompt = request.prompt();
     let mut answer = request.opening();
     let mut progress = AnswerProgress::new(&request.commands);
@@ -28,7 +28,12 @@ fn slowly(decoder: &mut MavDecoder, request: &Request) -> Vec<Token> {
         let mut batch = Batch::default();
         batch.push_prompted(&tokens, decoder.input().prefix(prompt.len()));
         let logits = decoder.network().logits(&batch, &Want::last(&batch)).unwrap();
-        let best = logits.row(0).iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).unwrap().0;
+        let may_follow = |id: usize| {
+            let mv = moves::move_of(request.commands.rules, id as Token);
+            repeats || !progress.awaits_listed() || !mv.is_some_and(|mv| progress.listed().contains(&mv))
+        };
+        let ids = logits.row(0).iter().enumerate().filter(|(id, _)| may_follow(*id));
+        let best = ids.max_by(|a, b| a.1.total_cmp(b.1)).unwrap().0;
         answer.push(best as Token);
         progress.push(best as Token);
     }
@@ -45,14 +50,59 @@ fn greedy_answers_equal_whole_passes_alone_and_in_batches() {
             .chain(unknown)
             .flat_map(|position| commands().map(|commands| Request::at(position.clone(), commands)))
             .collect();
-        let settings = GreedySettings { max_tokens: 60, ..GreedySettings::default() };
-        let together: Vec<Decoded> = decoder.greedy(&requests, &settings).unwrap();
-        for (request, decoded) in requests.iter().zip(&together) {
-            let alone = decoder.greedy(std::slice::from_ref(request), &settings).unwrap().remove(0);
-            assert_eq!(alone.tokens, decoded.tokens);
-            assert_eq!(slowly(&mut decoder, request), decoded.tokens, "{}", decoded.text());
+        for repeats in [false, true] {
+            let settings = GreedySettings { max_tokens: 60, repeats, ..GreedySettings::default() };
+            let together: Vec<Decoded> = decoder.greedy(&requests, &settings).unwrap();
+            for (request, decoded) in requests.iter().zip(&together) {
+                let alone = decoder.greedy(std::slice::from_ref(request), &settings).unwrap().remove(0);
+                assert_eq!(alone.tokens, decoded.tokens);
+                let expected = slowly(&mut decoder, request, repeats);
+                assert_eq!(expected, decoded.tokens, "{}", decoded.text());
+            }
         }
     }
+}
+
+/// A network that speaks the language and has not learned yet what a list has already.
+fn novice() -> MavDecoder {
+    MavDecoder::cpu(&train_for(120, Causal), Precision::Exact).unwrap()
+}
+
+#[test]
+fn a_list_names_a_move_once_where_the_likeliest_text_names_it_twice() {
+    let mut decoder = novice();
+    let unknown = positions(Rules::Connect4, 12, 77).into_iter().map(|(_, _, after)| after);
+    let requests: Vec<Request> = known()
+        .into_iter()
+        .chain(unknown)
+        .flat_map(|position| commands().map(|commands| Request::at(position.clone(), commands)))
+        .collect();
+    let likeliest = GreedySettings { repeats: true, ..GreedySettings::default() };
+    let drawn = GreedySettings { list_order: ListOrder::Drawn, ..GreedySettings::default() };
+    let [likeliest, once, drawn] = [likeliest, GreedySettings::default(), drawn]
+        .map(|settings| decoder.greedy(&requests, &settings).unwrap());
+    let mut n_repeating = 0;
+    for (idx, request) in requests.iter().enumerate() {
+        let (likeliest, once, drawn) = (&likeliest[idx], &once[idx], &drawn[idx]);
+        for decoded in [once, drawn] {
+            let mut listed: Vec<Move> = decoded.values.iter().map(|(mv, _)| *mv).collect();
+            listed.sort();
+            assert!(listed.windows(2).all(|pair| pair[0] != pair[1]), "{}", decoded.text());
+        }
+        if likeliest.answer(request).is_err_and(|error| error.kind == Mistake::RepeatedMove) {
+            // Up to the repeated move nothing changes.
+            n_repeating += 1;
+            let n_same = likeliest.tokens.len() - 1;
+            assert_eq!(likeliest.tokens[..n_same], once.tokens[..n_same]);
+            assert_ne!(likeliest.tokens[n_same], once.tokens[n_same]);
+        } else {
+            assert_eq!(likeliest.tokens, once.tokens);
+        }
+        if request.commands.top != Some(Top::All) {
+            assert_eq!(once.tokens, drawn.tokens, "only lists of all moves have an order to draw");
+        }
+    }
+    assert!(n_repeating >= 5, "{n_repeating} of {} likeliest texts name a move twice", requests.len());
 }
 
 #[test]
@@ -82,7 +132,8 @@ fn every_listed_move_has_its_distribution_and_a_false_step_is_named() {
         for commands in commands() {
             let request = Request::at(position.clone(), commands);
             let requests = std::slice::from_ref(&request);
-            let decoded = decoder.greedy(requests, &GreedySettings::default()).unwrap().remove(0);
+            let settings = GreedySettings { repeats: true, ..GreedySettings::default() };
+            let decoded = decoder.greedy(requests, &settings).unwrap().remove(0);
             let start = request.opening().len();
             let written = decoded.tokens[start..].chunks(2);
             assert!(decoded.values.len() >= 3, "{}", decoded.text());

@@ -1,4 +1,4 @@
-//! Free text is what greedy decoding writes, with probabilities.
+//! Free text is the likeliest one, repeated moves included, with probabilities.
 
 use super::trained::{decoder, positions};
 use mavis_game::Rules;
@@ -23,7 +23,8 @@ fn text_at_temperature_zero_is_greedy_decoding_and_warm_text_follows_its_seed() 
             prompt
         })
         .collect();
-    let greedy = decoder.greedy(&requests, &GreedySettings::default()).unwrap();
+    let settings = GreedySettings { repeats: true, ..GreedySettings::default() };
+    let greedy = decoder.greedy(&requests, &settings).unwrap();
     let mut write = |temperature: f32, seed: u64| {
         let settings = TextSettings { max_tokens: 200, temperature, n_top: 3, seed };
         let mut texts = vec![Vec::<WrittenToken>::new(); prompts.len()];

@@ -80,8 +80,13 @@ pub(crate) fn decoder(input: InputAttention) -> MavDecoder {
 }
 
 fn train(input: InputAttention) -> MavModel {
+    train_for(N_STEPS, input)
+}
+
+/// A network that was trained for fewer or more steps.
+pub(crate) fn train_for(n_steps: usize, input: InputAttention) -> MavModel {
     let packer = Packer { loss: LossSettings::default(), input };
-    fit(config(), input, N_STEPS, |rng| batch(&packer, rng))
+    fit(config(), input, n_steps, |rng| batch(&packer, rng))
 }
 
 /// The shape of the small networks here.

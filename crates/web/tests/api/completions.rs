@@ -21,9 +21,10 @@ async fn a_completion_is_an_answer_of_the_language_with_log_probabilities() {
     let choice = &completion["choices"][0];
     assert_eq!(choice["finish_reason"], "stop");
     let text = choice["text"].as_str().unwrap();
-    // The same words as the model's own greedy answer, opening and mistakes included.
+    // The likeliest words of the model, opening and mistakes included: a completion knows no grammar.
     let mut decoder = MavDecoder::cpu(&model().unwrap(), Precision::default()).unwrap();
-    let greedy = decoder.greedy(&[question()], &GreedySettings::default()).unwrap().remove(0);
+    let settings = GreedySettings { repeats: true, ..GreedySettings::default() };
+    let greedy = decoder.greedy(&[question()], &settings).unwrap().remove(0);
     assert_eq!(text, greedy.text());
     assert!(text.starts_with("[%top_all "), "{text}");
     let logprobs = &choice["logprobs"];

@@ -5,10 +5,10 @@ use crate::{
     commands::{answer, answer_json},
     input::{BadInput, OrBadInput, Place},
 };
-use clap::Args;
+use clap::{ArgAction, Args};
 use mavis_game::{Game, Move, Position};
 use mavis_lang::{Commands, Request, Top, check_answer, parse_commands, vocabulary};
-use mavis_model::decode::{Drafting, GreedySettings, MavDecoder};
+use mavis_model::decode::{Drafting, GreedySettings, ListOrder, MavDecoder};
 use mavis_net::{Device, Precision};
 use mavis_value::Distribution;
 use serde::Serialize;
@@ -39,6 +39,14 @@ pub(super) struct Ask {
     /// Writes the answer token by token
     #[arg(long)]
     sequential: bool,
+    /// Whether a list written token by token may name a move twice where that is the likeliest text, as programs without our grammar
+    /// write it
+    #[arg(long, value_name = "BOOL", default_value_t = false, action = ArgAction::Set)]
+    repeats: bool,
+    /// Order of the moves of %top_all written token by token: likeliest first, or drawn at random as in training (the list then ends
+    /// where its end is likelier than all moves together)
+    #[arg(long, value_name = "ORDER", default_value_t)]
+    list_order: ListOrder,
     /// Takes the legal moves from the rules, and asks only for their values
     #[arg(long, conflicts_with_all = ["sequential", "track"])]
     by_rules: bool,
@@ -128,7 +136,8 @@ impl Ask {
         position: &Position,
     ) -> anyhow::Result<Asked> {
         let drafting = if self.sequential { Drafting::None } else { Drafting::Copy };
-        let settings = GreedySettings { drafting, ..GreedySettings::default() };
+        let (repeats, list_order) = (self.repeats, self.list_order);
+        let settings = GreedySettings { drafting, repeats, list_order, ..GreedySettings::default() };
         let decoded = decoder.greedy(std::slice::from_ref(request), &settings)?.remove(0);
         let mut asked = Asked {
             prompt: request.prompt_text(),
