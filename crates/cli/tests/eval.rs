@@ -130,6 +130,30 @@ fn legality_has_a_column_for_each_input() {
 }
 
 #[test]
+fn agreement_counts_what_is_wrong_with_written_lists() {
+    let mavis = with_annotations();
+    for (option, repeats, order) in [
+        ("", false, "likeliest"),
+        ("--repeats true", true, "likeliest"),
+        ("--list-order drawn", false, "drawn"),
+    ] {
+        let shown = json(&mavis, &format!("agreement --input made/annotations --limit 10 {option}"));
+        assert!(shown["repeats"] == repeats && shown["list_order"] == order, "{shown}");
+        for row in shown["rows"].as_array().unwrap() {
+            let count = |kind: &str| row["wrong"][kind].as_u64().unwrap();
+            let n_broken = count("named_twice") + count("malformed") + count("other_state");
+            assert_eq!(row["n_broken"], n_broken, "{row}");
+            assert!(repeats || count("named_twice") == 0, "{row}");
+            // The bundled model knows the rules of Connect Four.
+            assert!(row["same_set"].as_f64().unwrap() >= 0.8, "{row}");
+        }
+    }
+    let table = mavis.stdout("eval agreement --input made/annotations --limit 4");
+    assert!(table.contains("twice  missing  extra  malformed  state"), "{table}");
+    mavis.check_bad("eval agreement --input made/annotations --list-order best", "likeliest or drawn");
+}
+
+#[test]
 fn positions_of_games_are_looked_up_in_the_training_table() {
     let mavis = with_annotations();
     mavis.write(
