@@ -1,7 +1,13 @@
 //! The shape of a decoder.
 #![cfg_attr(
     not(test),
-    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
 )]
 
 use serde::{Deserialize, Serialize};
@@ -80,6 +86,12 @@ impl Variant {
     }
 }
 
+/// The most rows or columns of a matrix. Shapes come from files, and a product of two such numbers and [`DEEPEST`] must not overflow.
+const WIDEST: usize = 1 << 20;
+
+/// The most layers, each of which is a dozen tensors with names.
+const DEEPEST: usize = 1 << 12;
+
 /// A shape the kernels cannot serve.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("bad network shape: {field} = {value} {requirement}")]
@@ -95,7 +107,7 @@ pub struct ConfigError {
 impl TransformerConfig {
     /// Width of one head.
     pub fn head_dim(&self) -> usize {
-        self.d_model / self.n_heads
+        self.d_model.checked_div(self.n_heads).unwrap_or(0)
     }
 
     /// Columns of the logits: the vocabulary unless the variant says otherwise.
@@ -107,7 +119,7 @@ impl TransformerConfig {
     pub fn norm_len(&self) -> usize {
         match self.variant.norm {
             NormKind::Rms => self.d_model,
-            NormKind::Layer => 2 * self.d_model,
+            NormKind::Layer => self.d_model.saturating_mul(2),
         }
     }
 
@@ -128,9 +140,12 @@ impl TransformerConfig {
             if value == 0 || !value.is_multiple_of(8) {
                 return fail(field, value.to_string(), "must be a positive multiple of 8");
             }
+            if value > WIDEST {
+                return fail(field, value.to_string(), &format!("must be at most {WIDEST}"));
+            }
         }
-        if self.n_layers == 0 {
-            return fail("n_layers", "0".into(), "must be positive");
+        if !(1..=DEEPEST).contains(&self.n_layers) {
+            return fail("n_layers", self.n_layers.to_string(), &format!("must be from 1 to {DEEPEST}"));
         }
         if self.n_heads == 0 || !self.d_model.is_multiple_of(self.n_heads) {
             return fail("n_heads", self.n_heads.to_string(), "must divide d_model");

@@ -51,6 +51,9 @@ pub trait ConvNet: Send + Sync {
     fn set_state(&mut self, state: TrainState) -> Result<(), NetError>;
 }
 
+/// The most values of a layer. Shapes come from files, and the weights between two such layers must be a number without overflow.
+const LARGEST: usize = 1 << 24;
+
 /// A net of convolutions and dense layers, one after the other. Inputs are `[height, width, channels]`, channels last.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -179,11 +182,29 @@ impl ConvNetConfig {
         if self.input.contains(&0) || self.layers.is_empty() {
             return fail(format!("{:?} of {:?}", self.layers.len(), self.input), "must not be empty");
         }
+        let too_large = |shape: [usize; 3]| {
+            let n_values = shape.into_iter().try_fold(1_usize, usize::checked_mul);
+            n_values.is_none_or(|n_values| n_values > LARGEST)
+        };
+        if too_large(self.input) {
+            return fail(format!("input {:?}", self.input), &format!("must have at most {LARGEST} values"));
+        }
         let mut layout = Layout::default();
         let mut placed = Vec::with_capacity(self.layers.len());
         let mut input = self.input;
         let mut flat = false;
         for (i, &layer) in self.layers.iter().enumerate() {
+            let shape = match layer {
+                ConvLayer::Conv3x3 { channels } => [input[0], input[1], channels],
+                ConvLayer::Dense { outputs } => [1, 1, outputs],
+                _ => input,
+            };
+            if too_large(shape) {
+                return fail(
+                    format!("layer {i} with {shape:?}"),
+                    &format!("must have at most {LARGEST} values"),
+                );
+            }
             let weight = layout.len();
             let output = match layer {
                 ConvLayer::Conv3x3 { channels: 0 } | ConvLayer::Dense { outputs: 0 } => {
@@ -276,5 +297,17 @@ mod tests {
         assert_eq!(config.layout().unwrap().n_parameters(), 8 * 18 + 8 + 7 * 336 + 7);
         config.layers.push(ConvLayer::Conv3x3 { channels: 1 });
         assert!(config.layout().is_err());
+    }
+
+    #[test]
+    fn shapes_without_a_number_of_weights_are_refused() {
+        let check = |input, layer| {
+            let config = ConvNetConfig { input, layers: vec![layer], init_seed: 1 };
+            let error = config.layout().unwrap_err();
+            assert!(error.to_string().ends_with("must have at most 16777216 values"), "{error}");
+        };
+        check([1 << 32, 1 << 32, 1], ConvLayer::Tanh);
+        check([6, 7, 2], ConvLayer::Conv3x3 { channels: usize::MAX });
+        check([6, 7, 2], ConvLayer::Dense { outputs: 1 << 62 });
     }
 }

@@ -5,7 +5,13 @@
 //! `mavis.network`, `mavis.config` (JSON), `mavis.vocabulary`, `mavis.step`, and `note.KEY` for the caller's own.
 #![cfg_attr(
     not(test),
-    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
 )]
 
 use std::collections::BTreeMap;
@@ -49,8 +55,8 @@ impl Values<'_> {
 
     fn n_bytes(&self) -> usize {
         match self {
-            Self::F32(values) => values.len() * 4,
-            Self::Bf16(values) => values.len() * 2,
+            Self::F32(values) => size_of_val(*values),
+            Self::Bf16(values) => size_of_val(*values) / 2,
             Self::U8(values) => values.len(),
         }
     }
@@ -96,7 +102,7 @@ pub(crate) fn write(
     header.insert("__metadata__".into(), json!(metadata));
     let mut offset = 0;
     for entry in entries {
-        let end = offset + entry.values.n_bytes();
+        let end = entry.values.n_bytes().saturating_add(offset);
         let fields = json!({
             "dtype": entry.values.dtype(), "shape": entry.shape, "data_offsets": [offset, end]
         });
@@ -146,7 +152,7 @@ pub(crate) fn read_flat(
     layout: &Layout,
     prefix: &str,
 ) -> Result<Vec<f32>, TensorError> {
-    let mut buffer = vec![0.0; layout.len()];
+    let mut views = Vec::with_capacity(layout.tensors().len());
     for tensor in layout.tensors() {
         let name = format!("{prefix}{}", tensor.name);
         let Ok(view) = file.tensor(&name) else { return Err(TensorError::Missing { name }) };
@@ -154,8 +160,15 @@ pub(crate) fn read_flat(
             let (expected, got) = (tensor.shape.clone(), view.shape().to_vec());
             return Err(TensorError::Shape { name, expected, got });
         }
-        read_values(&mut buffer, tensor.range(), &view)
-            .map_err(|dtype| TensorError::Type { name, dtype: format!("{dtype:?}") })?;
+        views.push((tensor, view));
+    }
+    // Only now: the file has all these values, so a shape that is claimed and not there takes no memory.
+    let mut buffer = vec![0.0; layout.len()];
+    for (tensor, view) in views {
+        read_values(&mut buffer, tensor.range(), &view).map_err(|dtype| TensorError::Type {
+            name: format!("{prefix}{}", tensor.name),
+            dtype: format!("{dtype:?}"),
+        })?;
     }
     Ok(buffer)
 }

@@ -121,6 +121,32 @@ fn foreign_files_are_named() {
     assert!(matches!(error, CheckpointError::Tensor { .. }), "{error}");
 }
 
+/// A file may claim any shape: it is refused before memory is taken for it.
+#[test]
+fn shapes_that_a_file_only_claims_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("claims.safetensors");
+    let check = |claimed: TransformerConfig, expected: &str| {
+        let config = serde_json::to_string(&claimed).unwrap();
+        let metadata = serde_json::json!({ "__metadata__": {
+            "mavis.kind": "small", "mavis.network": "transformer", "mavis.config": config,
+            "mavis.vocabulary": "", "mavis.step": "1",
+        }});
+        let header = metadata.to_string();
+        fs::write(&path, [&(header.len() as u64).to_le_bytes()[..], header.as_bytes()].concat()).unwrap();
+        let error = SmallCheckpoint::<TransformerConfig>::load(&path, None).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    check(TransformerConfig { d_model: 1 << 61, ..config() }, "must be at most 1048576");
+    check(TransformerConfig { d_ff: 1 << 40, ..config() }, "must be at most 1048576");
+    check(
+        TransformerConfig { n_layers: 1 << 40, ..config() },
+        "n_layers = 1099511627776 must be from 1 to 4096",
+    );
+    // Within the bounds, but far more than any machine has.
+    check(TransformerConfig { vocab: 1 << 20, d_model: 1 << 20, ..config() }, "is missing");
+}
+
 #[test]
 fn a_state_that_does_not_fit_is_not_written() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,6 +2,10 @@
 //!
 //! Meant for processors and for what GPUs have to agree on beside their gradients: each sum sends the whole buffer to
 //! rank 0 and back. Nothing is encrypted and nobody is authenticated; the address belongs in a network one trusts.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 mod meeting;
 
@@ -72,7 +76,8 @@ impl SocketRank {
         if self.hello.rank == 0 {
             return self.to_all(&mut links, SHARED, bytes);
         }
-        *bytes = receive(&mut links[0], SHARED).map_err(|fault| fault.at(0))?;
+        let link = links.first_mut().ok_or(AllReduceError::RankLeft(0))?;
+        *bytes = receive(link, SHARED).map_err(|fault| fault.at(0))?;
         Ok(())
     }
 
@@ -82,15 +87,15 @@ impl SocketRank {
     /// When a rank left.
     pub fn check(&self) -> Result<(), AllReduceError> {
         let mut links = self.links();
-        for at in 0..links.len() {
-            let fault = match next_kind(&links[at]) {
-                Some(LEFT) => receive(&mut links[at], LEFT).err().unwrap_or(Fault::Closed),
-                Some(_) => continue,
-                None => Fault::Closed,
-            };
-            return Err(self.end(&mut links, fault.at(self.rank_of(at))));
+        let fault = links.iter_mut().enumerate().find_map(|(at, link)| match next_kind(link) {
+            Some(LEFT) => Some((at, receive(link, LEFT).err().unwrap_or(Fault::Closed))),
+            Some(_) => None,
+            None => Some((at, Fault::Closed)),
+        });
+        match fault {
+            Some((at, fault)) => Err(self.end(&mut links, fault.at(self.rank_of(at)))),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn links(&self) -> MutexGuard<'_, Vec<TcpStream>> {
@@ -104,30 +109,25 @@ impl SocketRank {
 
     /// Sums what the others send into the buffer, in order of rank, so that the result does not depend on who came last.
     fn gather(&self, links: &mut [TcpStream], buffer: &mut [f32]) -> Result<(), AllReduceError> {
-        for at in 0..links.len() {
-            let part = match receive(&mut links[at], SUM) {
-                Ok(part) => part,
-                Err(fault) => return Err(self.end(links, fault.at(at + 1))),
-            };
-            if part.len() != 4 * buffer.len() {
-                let error = AllReduceError::Length { expected: buffer.len(), got: part.len() / 4 };
-                return Err(self.end(links, error));
+        let gathered = links.iter_mut().zip(1..).try_for_each(|(link, rank)| {
+            let part = receive(link, SUM).map_err(|fault| fault.at(rank))?;
+            if part.len() != size_of_val(buffer) {
+                return Err(AllReduceError::Length { expected: buffer.len(), got: part.len() / 4 });
             }
             for (sum, bytes) in buffer.iter_mut().zip(part.as_chunks::<4>().0) {
                 *sum += f32::from_le_bytes(*bytes);
             }
-        }
-        Ok(())
+            Ok(())
+        });
+        gathered.map_err(|error| self.end(links, error))
     }
 
     /// Sends a frame to every other rank.
     fn to_all(&self, links: &mut [TcpStream], kind: u8, bytes: &[u8]) -> Result<(), AllReduceError> {
-        for at in 0..links.len() {
-            if send(&mut links[at], kind, bytes).is_err() {
-                return Err(self.leave(links, self.rank_of(at)));
-            }
+        match links.iter_mut().position(|link| send(link, kind, bytes).is_err()) {
+            Some(at) => Err(self.leave(links, self.rank_of(at))),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Tells everybody who left, so that all ranks end for the same reason.
@@ -162,11 +162,11 @@ impl AllReduce for SocketRank {
             self.gather(&mut links, buffer)?;
             return self.to_all(&mut links, SUM, &bytes_of(buffer));
         }
-        let link = &mut links[0];
+        let link = links.first_mut().ok_or(AllReduceError::RankLeft(0))?;
         // Rank 0 may have said who left before it closed the connection, so a failed write is no reason yet.
         let sent = send(link, SUM, &bytes_of(buffer));
         let sum = receive(link, SUM).map_err(|fault| fault.at(0))?;
-        if sent.is_err() || sum.len() != 4 * buffer.len() {
+        if sent.is_err() || sum.len() != size_of_val(buffer) {
             return Err(AllReduceError::RankLeft(0));
         }
         for (value, bytes) in buffer.iter_mut().zip(sum.as_chunks::<4>().0) {

@@ -68,18 +68,18 @@ pub(super) fn gather(
 /// Accepts a connection, or sends it the reason why not.
 fn admit(mut link: TcpStream, hello: Hello, links: &mut [Option<TcpStream>]) {
     let Some(other) = greeted(&mut link) else { return };
-    let taken = other.rank.checked_sub(1).and_then(|at| links.get(at)).map(Option::is_some);
-    let refusal = match taken {
+    let place = other.rank.checked_sub(1).and_then(|at| links.get_mut(at));
+    let refusal = match place {
         _ if other.n_ranks != hello.n_ranks => {
             format!("rank 0 expects {} ranks, this one {}", hello.n_ranks, other.n_ranks)
         }
         _ if other.fingerprint != hello.fingerprint => {
             "version, settings, device or data differ from those of rank 0".to_owned()
         }
-        None => format!("rank {} is not one of 1 to {}", other.rank, hello.n_ranks - 1),
-        Some(true) => format!("rank {} is there already", other.rank),
-        Some(false) => {
-            links[other.rank - 1] = Some(link);
+        None => format!("rank {} is not one of 1 to {}", other.rank, hello.n_ranks.saturating_sub(1)),
+        Some(Some(_)) => format!("rank {} is there already", other.rank),
+        Some(place) => {
+            *place = Some(link);
             return;
         }
     };
