@@ -95,8 +95,11 @@ Where an oracle counts a margin, the probability is 1 / (1 + exp(-margin / scale
 const TRACES: &str = r#"
 ## Traces of internal search
 
-    trace    = "Minimax breadth=" B " depth=" D [" compact"] LF node "Playing" move "!" LF
-    node     = "Evaluation for node: " path LF header inputs answer [expand node ...] decision
+    trace    = "Minimax breadth=" B " depth=" D [" compact"] [" b"] LF tree "Playing" move "!" LF
+    tree     = node                          depth first
+             | (evaluate ...) (decision ...) breadth first, after " b"
+    node     = evaluate [node ...] decision
+    evaluate = "Evaluation for node: " path LF header inputs answer [expand]
     expand   = "Expand from node " path ":" LF (path LF) ...
     decision = "Decision for node: " path (move " : " value) ... LF "Selecting:" move " : " value LF
     path     = "<root" move ... ">"
@@ -105,6 +108,9 @@ Nodes above the depth expand their best moves, in the order of their values.
 A leaf selects its best action; an inner node compares its children by what each decided, seen from the other side, and selects the first of the highest.
 Where the game is over `invalid` replaces the move, and the value is 1, 33 or 64.
 The compact variant leaves out `%prev_state`, since the parent's state is already in the trace.
+Depth first, as in figure 6, a node decides as soon as everything below it has; breadth first all nodes are evaluated level by level, and then decide, those of the deepest level first.
+The lines are the same in both orders.
+The mark of the second is the ` b` of bishops, because a token that weights have never seen would mean nothing to them.
 
 "#;
 
