@@ -1,4 +1,8 @@
 //! What the program shows of the language: tokens of a text, an example of a game, the check of a file of answers.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::{
     check::{Metrics, check_answer},
@@ -159,7 +163,7 @@ impl CheckReport {
             }
         };
         let placed = |mistake: Hallucination| Hallucination { at: input_len + mistake.at, ..mistake };
-        let parsed = parse_answer(&request, &tokens[input_len..]).map_err(placed);
+        let parsed = parse_answer(&request, tokens.get(input_len..).unwrap_or_default()).map_err(placed);
         match (parsed, foreign) {
             (Ok(answer), None) => {
                 let check = check_answer(&request, &answer);

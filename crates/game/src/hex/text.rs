@@ -1,7 +1,13 @@
 //! Position and move text of Hex, and its drawing.
 #![cfg_attr(
     not(test),
-    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
 )]
 
 use super::{Hex, flood, zobrist};
@@ -61,18 +67,18 @@ pub(super) fn parse_move(position: &Hex, text: &str) -> Result<Move, MoveError> 
     let mut letters = text.chars();
     let letter = letters.next().filter(char::is_ascii_lowercase).ok_or_else(syntax)?;
     let number = letters.as_str();
-    let column = letter as usize - 'a' as usize;
+    let column = usize::from((letter as u8).saturating_sub(b'a'));
     // Only the spelling that is printed: no sign, no leading zero.
     let plain = number.bytes().all(|byte| byte.is_ascii_digit()) && !number.starts_with('0');
-    let row = number.parse::<usize>().ok().filter(|row| plain && (1..=position.size()).contains(row));
+    let row = number.parse::<usize>().ok().filter(|_| plain).and_then(|row| row.checked_sub(1));
     match row {
-        Some(row) if column < position.size() => Ok(position.placement(row - 1, column)),
+        Some(row) if row.max(column) < position.size() => Ok(position.placement(row, column)),
         _ => Err(syntax()),
     }
 }
 
 pub(super) fn column_letter(column: usize) -> char {
-    char::from(b'a' + column as u8)
+    char::from(b'a'.saturating_add(column as u8))
 }
 
 fn cell_text(position: &Hex, row: usize, column: usize) -> &'static str {
@@ -98,10 +104,10 @@ pub(super) fn drawing(position: &Hex) -> String {
     let size = position.size();
     let letters: String = (0..size).map(|column| format!(" {}", column_letter(column))).collect();
     let mut drawing = format!("  {letters}\n");
-    for row in 0..size {
+    for (row, number) in (0..size).zip(1..) {
         let cells: String =
             (0..size).map(|column| format!(" {}", cell_text(position, row, column))).collect();
-        drawing.push_str(&format!("{}{:>3}{cells}  {}\n", " ".repeat(row), row + 1, row + 1));
+        drawing.push_str(&format!("{}{:>3}{cells}  {}\n", " ".repeat(row), number, number));
     }
     drawing.push_str(&format!("{}   {letters}\n", " ".repeat(size)));
     drawing.push_str("x joins top and bottom, o joins left and right\n");

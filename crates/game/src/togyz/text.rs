@@ -1,7 +1,13 @@
 //! Position text and drawing of Togyz Kumalak.
 #![cfg_attr(
     not(test),
-    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
 )]
 
 use super::{N_BOTH, N_PITS, N_STONES, Togyz};
@@ -49,15 +55,15 @@ fn parse_pits(position: &mut Togyz, row: &str, side: Side) -> Result<(), Positio
         return Err(bad(format!("expected 9 pits in '{row}', got {}", pits.len())));
     }
     let tuzdyk = side.other().of_mut(&mut position.tuzdyks);
-    let start = side.index() * N_PITS;
+    let start = if side == Side::First { 0 } else { N_PITS };
     let places = position.pits.iter_mut().enumerate().skip(start);
-    for (pit, (place, stones)) in pits.into_iter().zip(places) {
+    for ((pit, number), (place, stones)) in pits.into_iter().zip(1..).zip(places) {
         if pit != "X" {
             *stones = parse_count(pit)?;
             continue;
         }
         *stones = 0;
-        if place == start + N_PITS - 1 {
+        if number == N_PITS {
             return Err(bad("pit 9 is never a tuzdyk".to_owned()));
         }
         if tuzdyk.replace(place as u8).is_some() {
@@ -93,10 +99,9 @@ pub(super) fn write(position: &Togyz, f: &mut fmt::Formatter<'_>) -> fmt::Result
 
 /// The stones of every pit, or X for a tuzdyk.
 fn pit_texts(position: &Togyz) -> [String; N_BOTH] {
-    let mut pit = 0;
+    let mut pits = 0..;
     position.pits.map(|stones| {
-        let is_tuzdyk = position.tuzdyks.contains(&Some(pit));
-        pit += 1;
+        let is_tuzdyk = position.tuzdyks.contains(&pits.next());
         if is_tuzdyk { "X".to_owned() } else { stones.to_string() }
     })
 }

@@ -1,4 +1,8 @@
 //! What is right in a trace, part by part, finished or not.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use super::{LiveNode, TraceProgress, checker::expansion_fault};
 use crate::{progress::Step, state::same_state};
@@ -47,7 +51,7 @@ impl TraceProgress {
         for (idx, node) in nodes.iter().enumerate() {
             let Some(position) = &node.position else { continue };
             if let Some((parent, mv)) =
-                node.parent.and_then(|parent| nodes[parent].position.as_ref()).zip(node.mv)
+                node.parent.and_then(|parent| nodes.get(parent)?.position.as_ref()).zip(node.mv)
             {
                 let mut after = parent.clone();
                 counts.states.add(after.play(mv).is_ok() && same_state(&after, position));
@@ -70,7 +74,8 @@ impl TraceProgress {
                 counts.decisions.add(self.due_decision(node).as_ref() == Some(decision));
             }
         }
-        let root = nodes[0].decision.as_ref().and_then(|decision| decision.selected);
+        let root =
+            nodes.first().and_then(|root| root.decision.as_ref()).and_then(|decision| decision.selected);
         counts.faithful = self.step() == Step::Done
             && counts.decisions.right == counts.decisions.all
             && self.played() == root;
@@ -79,10 +84,11 @@ impl TraceProgress {
 
     fn is_expanded_right(&self, idx: usize, node: &LiveNode) -> bool {
         let mut ply = 0;
-        let mut above = self.nodes()[idx].parent;
-        while let Some(parent) = above {
+        let above = |idx: usize| self.nodes().get(idx).and_then(|node| node.parent);
+        let mut parent = above(idx);
+        while let Some(idx) = parent {
             ply += 1;
-            above = self.nodes()[parent].parent;
+            parent = above(idx);
         }
         let children: Vec<Move> = node.children.iter().map(|(mv, _)| *mv).collect();
         let breadth =

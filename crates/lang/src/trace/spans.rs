@@ -1,4 +1,8 @@
 //! The places of the parts of a trace, for losses.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::{
     example::ListSpan,
@@ -38,7 +42,7 @@ pub fn trace_spans(tokens: &[Token], response: usize) -> TraceSpans {
             vocab::PLAY => searching = false,
             _ => {}
         }
-        let before = at.checked_sub(1).map(|before| tokens[before]);
+        let before = at.checked_sub(1).and_then(|before| tokens.get(before));
         if searching {
             spans.search.push(at);
         } else if is_value(at + 1) {
@@ -46,7 +50,7 @@ pub fn trace_spans(tokens: &[Token], response: usize) -> TraceSpans {
             let list = ListSpan { start: at, n_moves };
             spans.lists.push(list);
             at = list.end();
-        } else if matches!(before, Some(vocab::BEST_ACTION | vocab::PLAY)) {
+        } else if matches!(before, Some(&(vocab::BEST_ACTION | vocab::PLAY))) {
             spans.best.push(at);
         } else {
             spans.text.push(at);
