@@ -1,7 +1,13 @@
 //! A child process that speaks in lines over its pipes, and dies with its handle and with this program.
 #![cfg_attr(
     not(test),
-    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
 )]
 
 mod watchdog;
@@ -173,16 +179,16 @@ impl ChildProcess {
         loop {
             let unsearched = self.buffer.get(searched..).unwrap_or_default();
             if let Some(length) = unsearched.iter().position(|&byte| byte == b'\n') {
-                let end = searched + length;
+                let end = searched.saturating_add(length);
                 let bytes = self.buffer.get(self.start..end).unwrap_or_default().trim_ascii_end();
-                self.start = end + 1;
+                self.start = end.saturating_add(1);
                 // Nearly every line is text; looking for what is not takes several times as long.
                 return Ok(Some(match std::str::from_utf8(bytes) {
                     Ok(line) => Cow::Borrowed(line),
                     Err(_) => String::from_utf8_lossy(bytes),
                 }));
             }
-            if self.buffer.len() - self.start > LONGEST_LINE {
+            if self.buffer.len().saturating_sub(self.start) > LONGEST_LINE {
                 return Err(EngineError::Nonsense {
                     expected: "lines",
                     got: "a megabyte without an end".into(),

@@ -1,7 +1,13 @@
 //! Clocks and time controls.
 #![cfg_attr(
     not(test),
-    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
 )]
 
 use mavis_stable::time::parse_seconds;
@@ -29,8 +35,9 @@ impl Clock {
         let usable = self.own.saturating_sub(overhead);
         let moves = self.moves_to_go.map_or(30, |moves| moves.clamp(1, 50));
         // Never the whole clock, even with one move to go: the overhead is an estimate.
-        let cap = usable - usable / 5;
-        (usable / moves).saturating_add(self.increment - self.increment / 4).min(cap)
+        let without = |time: Duration, part| time.saturating_sub(time.checked_div(part).unwrap_or_default());
+        let cap = without(usable, 5);
+        usable.checked_div(moves).unwrap_or_default().saturating_add(without(self.increment, 4)).min(cap)
     }
 }
 
@@ -97,6 +104,9 @@ mod tests {
             moves_to_go: Some(1),
         };
         assert_eq!(clock.share(Duration::ZERO), Duration::MAX - Duration::MAX / 5);
+        let limit = crate::Limit { clock: Some(clock), time: Some(Duration::MAX), ..crate::Limit::default() };
+        let now = std::time::Instant::now();
+        assert_eq!((limit.deadline(now, Duration::ZERO), limit.patience(now, Duration::ZERO)), (None, None));
     }
 
     #[test]

@@ -154,12 +154,10 @@ impl Limit {
     /// though the plan gives this move less. Later moves then get less, which is better than a guess now.
     #[must_use]
     pub fn patience(&self, now: Instant, overhead: Duration) -> Option<Instant> {
-        let by_clock = self.clock.as_ref().map(|clock| clock.own.saturating_sub(overhead) * 4 / 5);
+        let by_clock = self.clock.as_ref().map(|clock| clock.own.saturating_sub(overhead) / 5 * 4);
         let by_time = self.time.map(|time| time.saturating_sub(overhead.min(time / 2)));
-        match (by_time, by_clock) {
-            (Some(a), Some(b)) => Some(now + a.min(b)),
-            (a, b) => a.or(b).map(|time| now + time),
-        }
+        // A moment too far away for the system's clock is no limit.
+        by_time.into_iter().chain(by_clock).min().and_then(|time| now.checked_add(time))
     }
 }
 

@@ -1,7 +1,13 @@
 //! From a spec to a player, through a table that the binary fills.
 #![cfg_attr(
     not(test),
-    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
 )]
 
 use mavis_search::tunable::Tunable;
@@ -270,7 +276,7 @@ fn suggest<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone) -> Stri
         .clone()
         .map(|name| (strsim::damerau_levenshtein(word, name), name))
         .min()
-        .filter(|(distance, name)| *distance <= 1 + name.len() / 4);
+        .filter(|(distance, name)| *distance <= (name.len() / 4).saturating_add(1));
     match near {
         Some((_, name)) => format!("did you mean '{name}'?"),
         None => {

@@ -4,7 +4,7 @@
     deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
 )]
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The longest duration that input may give, about 31 years: far more than any clock needs, and small enough that adding
 /// it to a point in time, or a few of them to each other, cannot overflow.
@@ -34,6 +34,14 @@ pub fn seconds(number: f64) -> Result<Duration, NotSeconds> {
 
 fn duration(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok().filter(|time| *time <= LONGEST)
+}
+
+/// The moment a duration from now, or [`LONGEST`] from now if that is sooner: callers may wait for longer than the system's clock
+/// counts.
+#[must_use]
+pub fn after(time: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(time.min(LONGEST)).unwrap_or(now)
 }
 
 /// Seconds since 1970 by the system's clock; 0 if it stands before that.
@@ -98,8 +106,9 @@ mod tests {
         }
         assert_eq!(seconds(0.25), Ok(Duration::from_millis(250)));
         assert!(seconds(f64::NAN).is_err() && seconds(1e19).is_err() && seconds(-1.0).is_err());
+        assert!(after(Duration::MAX) > Instant::now());
         // The bound holds what it promises.
-        assert!(std::time::Instant::now().checked_add(LONGEST * 4).is_some());
+        assert!(Instant::now().checked_add(LONGEST * 4).is_some());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::Ranking;
 use crate::process::{ChildProcess, EngineError};
 use crate::uci::{Command, EngineMessage, Go, OptionKind, Start, UciOption, option_names};
 use mavis_game::{Game, Move, Position, Rules};
+use mavis_stable::time::after;
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
@@ -30,7 +31,7 @@ impl RunningEngine {
         let mut process = ChildProcess::start(&settings.program, &settings.arguments)?;
         process.send(&format!("{}\n", Command::Uci))?;
         let (mut name, mut offered) = (String::new(), Vec::new());
-        let deadline = Instant::now() + settings.patience;
+        let deadline = after(settings.patience);
         loop {
             match EngineMessage::parse(&expect_line(&mut process, deadline, "uciok", settings.patience)?) {
                 EngineMessage::Name(text) => name = text,
@@ -74,7 +75,7 @@ impl RunningEngine {
 
     fn ready(&mut self, patience: Duration) -> Result<(), EngineError> {
         self.process.send(&format!("{}\n", Command::IsReady))?;
-        let deadline = Instant::now() + patience;
+        let deadline = after(patience);
         while expect_line(&mut self.process, deadline, "readyok", patience)? != "readyok" {}
         Ok(())
     }
@@ -171,10 +172,10 @@ impl RunningEngine {
     /// while we sleep waits in the pipe. If the engine has more to do, `busy`, being late costs nothing.
     pub(super) fn receive(&mut self, settings: &EngineSettings, busy: bool) -> Result<String, EngineError> {
         let patience = match settings.limit {
-            Limit::Time(time) => settings.patience + time,
+            Limit::Time(time) => settings.patience.saturating_add(time),
             Limit::Nodes(_) | Limit::Depth(_) => settings.patience,
         };
-        let deadline = Instant::now() + patience;
+        let deadline = after(patience);
         if !busy {
             std::thread::sleep((self.pace / 4).min(LONGEST_NAP));
         }

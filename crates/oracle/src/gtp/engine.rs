@@ -2,6 +2,7 @@
 
 use super::{GtpCommand, Response};
 use crate::process::{ChildProcess, EngineError, Patience};
+use mavis_stable::time::after;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -54,7 +55,7 @@ impl GtpEngine {
     pub fn ask(&mut self, command: &GtpCommand) -> Result<String, EngineError> {
         self.send(command)?;
         let patience = if self.started { self.patience.answer } else { self.patience.startup };
-        let response = self.receive(Instant::now() + patience)?;
+        let response = self.receive(after(patience))?;
         self.started = true;
         match response {
             Some(Response { result: Ok(text), .. }) => Ok(text),

@@ -45,6 +45,10 @@ pub enum UciScore {
 }
 
 impl UciScore {
+    /// The largest number of a score that is read, either way. Scores are negated, doubled and added to each other later on, and no
+    /// engine means more than this.
+    pub const LARGEST: i32 = 1_000_000_000;
+
     /// Reads the two words of a score and the one behind them, which may say that it is a bound.
     fn parse(kind: Option<&str>, value: Option<i32>, behind: Option<&str>) -> Option<Self> {
         let bound = match behind {
@@ -52,9 +56,10 @@ impl UciScore {
             Some("upperbound") => Bound::Upper,
             _ => Bound::Exact,
         };
+        let value = value.filter(|value| (-Self::LARGEST..=Self::LARGEST).contains(value))?;
         match kind? {
-            "cp" => Some(Self::Centipawns(value?, bound)),
-            "mate" => Some(Self::Mate(value?, bound)),
+            "cp" => Some(Self::Centipawns(value, bound)),
+            "mate" => Some(Self::Mate(value, bound)),
             _ => None,
         }
     }
@@ -252,6 +257,17 @@ mod tests {
         ] {
             assert_eq!(LineReport::parse(line), None, "{line}");
         }
+    }
+
+    /// Whoever reads a score may negate and double it.
+    #[test]
+    fn a_score_beyond_all_bounds_is_none() {
+        for score in ["cp -2147483648", "mate -2147483648", "mate 2147483647", "cp 2147483648"] {
+            assert_eq!(Info::parse(&format!("depth 3 score {score} pv e2e4")).score, None, "{score}");
+            assert_eq!(LineReport::parse(&format!("info depth 3 score {score} pv e2e4")), None, "{score}");
+        }
+        let largest = Info::parse("depth 3 score mate -1000000000 pv e2e4").score;
+        assert_eq!(largest, Some(UciScore::Mate(-UciScore::LARGEST, Bound::Exact)));
     }
 
     #[test]

@@ -246,7 +246,7 @@ impl Conversation {
             if turn.cancel.is_cancelled() {
                 return Err(Trouble::Player(PlayerError::Stopped));
             }
-            if time.is_some_and(|time| began.elapsed() > time + patience) {
+            if time.is_some_and(|time| began.elapsed() > time.saturating_add(patience)) {
                 let late = EngineError::Late { expected: "move", after: began.elapsed() };
                 return Err(Trouble::Engine(late));
             }

@@ -7,6 +7,7 @@ use mavis_oracle::{
     uci::{Command, EngineMessage, Go, Info, OptionKind, UciOption, option_names},
 };
 use mavis_search::Cancel;
+use mavis_stable::time::after;
 use std::time::{Duration, Instant};
 
 /// How often a running search looks whether it was cancelled.
@@ -47,7 +48,7 @@ impl Conversation {
             position_command: PositionCommand::default(),
         };
         engine.say(&Command::Uci)?;
-        let deadline = Instant::now() + engine.patience;
+        let deadline = after(engine.patience);
         loop {
             match EngineMessage::parse(&engine.expect_line(deadline, "uciok")?) {
                 EngineMessage::Name(name) => engine.name = name,
@@ -122,11 +123,11 @@ impl Conversation {
     ) -> Result<(), EngineError> {
         let due = match (stop, order.hard_limit) {
             (Some(stop), _) => Some(stop),
-            (None, Some(time)) => Some(began + time),
+            (None, Some(time)) => began.checked_add(time),
             (None, None) => None,
         };
         match due {
-            Some(due) if due + self.patience < Instant::now() => {
+            Some(due) if due.elapsed() > self.patience => {
                 Err(EngineError::Late { expected: "bestmove", after: began.elapsed() })
             }
             _ => Ok(()),
@@ -180,7 +181,7 @@ impl Conversation {
 
     fn ready(&mut self) -> Result<(), EngineError> {
         self.say(&Command::IsReady)?;
-        let deadline = Instant::now() + self.patience;
+        let deadline = after(self.patience);
         while self.expect_line(deadline, "readyok")? != "readyok" {}
         Ok(())
     }
