@@ -1,7 +1,13 @@
 //! Where games start: book positions, random plies, Chess960 arrays; a pure function of settings and seed.
 #![cfg_attr(
     not(test),
-    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
 )]
 
 mod book;

@@ -1,7 +1,13 @@
 //! What a league puts on disk: its configuration, the game log, PGN.
 #![cfg_attr(
     not(test),
-    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
 )]
 
 mod config;

@@ -101,8 +101,8 @@ impl Book {
             },
             BookFormat::Epd | BookFormat::Positions => text
                 .lines()
-                .enumerate()
-                .map(|(idx, line)| (idx + 1, line.trim()))
+                .zip(1..)
+                .map(|(line, number)| (number, line.trim()))
                 .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
                 .map(|(number, line)| position_opening::<G>(&rules, format, number, line))
                 .collect::<Result<_, _>>()?,
@@ -145,8 +145,8 @@ fn epd_to_fen(line: &str) -> String {
     let fields: Vec<&str> = words.by_ref().take(4).collect();
     let rest: Vec<&str> = words.collect();
     let operation = |name: &str| {
-        let at = rest.iter().position(|word| *word == name)?;
-        rest.get(at + 1).map(|value| value.trim_end_matches(';'))
+        let mut words = rest.iter().skip_while(|word| **word != name);
+        words.nth(1).map(|value| value.trim_end_matches(';'))
     };
     let number = |name: &str, default: &'static str| {
         operation(name).filter(|text| text.parse::<u32>().is_ok()).unwrap_or(default).to_owned()
@@ -156,8 +156,8 @@ fn epd_to_fen(line: &str) -> String {
 
 fn pgn_openings(rules: Rules, text: &str, plies: usize) -> Result<Vec<Opening>, BookError> {
     let mut openings = Vec::new();
-    for (idx, game) in PgnReader::new(text).with_rules(Some(rules)).enumerate() {
-        let fault = |reason: String| BookError::Line { number: idx + 1, reason };
+    for (number, game) in (1..).zip(PgnReader::new(text).with_rules(Some(rules))) {
+        let fault = |reason: String| BookError::Line { number, reason };
         let game = game.map_err(|error| fault(error.reason))?;
         if game.start.rules() != rules {
             return Err(fault(format!("a game of {}, expected {rules}", game.start.rules())));

@@ -1,4 +1,8 @@
 //! A game as a job, here or on another machine.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use super::task::Task;
 use super::worker::Pool;

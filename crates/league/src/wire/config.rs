@@ -303,7 +303,7 @@ impl LeagueConfig {
 pub fn toml_fault(text: &str, error: &toml::de::Error) -> String {
     let reason = error.message().split_whitespace().collect::<Vec<_>>().join(" ");
     match error.span().filter(|span| span.start > 0).and_then(|span| text.get(..span.start)) {
-        Some(before) => format!("line {}: {reason}", 1 + before.matches('\n').count()),
+        Some(before) => format!("line {}: {reason}", before.matches('\n').count().saturating_add(1)),
         None => reason,
     }
 }

@@ -46,8 +46,8 @@ fn flatten(path: &str, value: &toml::Value, into: &mut BTreeMap<String, String>)
             }
         }
         toml::Value::Array(items) => {
-            for (idx, value) in items.iter().enumerate() {
-                flatten(&join(&(idx + 1).to_string()), value, into);
+            for (number, value) in (1..).zip(items) {
+                flatten(&join(&usize::to_string(&number)), value, into);
             }
         }
         other => {

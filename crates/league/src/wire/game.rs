@@ -187,6 +187,11 @@ impl StoredGame {
         })
     }
 
+    /// Its name in tables, counted from 1.
+    pub(crate) fn id(&self, league: &str) -> String {
+        format!("{league}#{}", self.game.saturating_add(1))
+    }
+
     /// The opening it was played from.
     #[must_use]
     pub fn opening(&self) -> Opening {
@@ -214,7 +219,7 @@ impl StoredGame {
     /// When the stored text does not replay under the rules.
     pub fn record(&self, league: &str, rules: Rules) -> Result<GameRecord, BookError> {
         let mut position: Position = self.opening().start_position(rules)?;
-        let mut record = GameRecord::new(format!("{league}#{}", self.game + 1), &position);
+        let mut record = GameRecord::new(self.id(league), &position);
         for (before, mv) in self.positions::<Position>(rules)? {
             position.play_unchecked(mv);
             record.push(before.move_text(mv), &position);

@@ -18,7 +18,10 @@ pub fn pgn(config: &LeagueConfig, rules: Rules, game: &StoredGame) -> Result<Str
     let n_opening = game.opening.len();
     let record = game.record(&config.name, rules)?;
     let mut written = PgnGame::of_row(&record.row).map_err(BookError::Replay)?;
-    written.set_tag("Round", format!("{}.{}", game.pair + 1, game.game % 2 + 1));
+    written.set_tag(
+        "Round",
+        format!("{}.{}", game.pair.saturating_add(1), if game.game.is_multiple_of(2) { 1 } else { 2 }),
+    );
     if let Some(clock) = &config.clock {
         written.set_tag("TimeControl", clock);
     }
@@ -32,7 +35,7 @@ pub fn pgn(config: &LeagueConfig, rules: Rules, game: &StoredGame) -> Result<Str
 
 fn comment(replay: &[(Position, Move)], idx: usize, n_opening: usize, game: &StoredGame) -> Option<String> {
     let Some(made) = idx.checked_sub(n_opening).and_then(|at| game.moves.get(at)) else {
-        return (idx + 1 == n_opening).then(|| "book".to_owned());
+        return (n_opening.checked_sub(1) == Some(idx)).then(|| "book".to_owned());
     };
     let (position, _) = replay.get(idx)?;
     let sign = if position.side_to_move() == Side::First { 1.0 } else { -1.0 };

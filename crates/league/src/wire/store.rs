@@ -140,7 +140,7 @@ impl LeagueStore {
             sessions,
             _lock: lock,
             finished,
-            dropped: total_bytes - good_bytes,
+            dropped: total_bytes.saturating_sub(good_bytes),
             first_session: list.into_iter().next(),
         })
     }
@@ -253,39 +253,49 @@ fn read_lines<T: for<'de> Deserialize<'de> + Numbered>(
     let (mut items, mut good, mut seen) = (Vec::new(), 0, BTreeSet::new());
     let fault =
         |line: usize, reason: String| StoreError::Line { path: path.display().to_string(), line, reason };
-    for (idx, line) in bytes.split_inclusive(|&byte| byte == b'\n').enumerate() {
+    for (number, line) in (1..).zip(bytes.split_inclusive(|&byte| byte == b'\n')) {
         if !line.ends_with(b"\n") {
             break;
         }
         match serde_json::from_slice::<T>(line) {
             Ok(item) => {
-                if item.number().is_some_and(|number| !seen.insert(number)) {
-                    return Err(fault(idx + 1, "this game is in the log twice".to_owned()));
+                if let Some(game) = item.numbers().into_iter().flatten().find(|&game| game > MOST_GAMES) {
+                    return Err(fault(
+                        number,
+                        format!("game or pair {game} (expected at most {MOST_GAMES})"),
+                    ));
+                }
+                if item.numbers().is_some_and(|[game, _]| !seen.insert(game)) {
+                    return Err(fault(number, "this game is in the log twice".to_owned()));
                 }
                 items.push(item);
             }
             // A file system may keep the length of a torn write but not its bytes.
-            Err(_) if good + line.len() == bytes.len() => break,
-            Err(error) => return Err(fault(idx + 1, error.to_string())),
+            Err(_) if line.len().saturating_add(good) == bytes.len() => break,
+            Err(error) => return Err(fault(number, error.to_string())),
         }
-        good += line.len();
+        good = line.len().saturating_add(good);
     }
     Ok((items, good, bytes.len()))
 }
 
+/// Far more games than anybody plays, and few enough that numbers can be counted up and doubled.
+const MOST_GAMES: u64 = 1 << 48;
+
 /// Lines that must not come twice.
 trait Numbered {
-    fn number(&self) -> Option<u64>;
+    /// Of the game and of its pair.
+    fn numbers(&self) -> Option<[u64; 2]>;
 }
 
 impl Numbered for StoredGame {
-    fn number(&self) -> Option<u64> {
-        Some(self.game)
+    fn numbers(&self) -> Option<[u64; 2]> {
+        Some([self.game, self.pair])
     }
 }
 
 impl Numbered for LeagueSession {
-    fn number(&self) -> Option<u64> {
+    fn numbers(&self) -> Option<[u64; 2]> {
         None
     }
 }

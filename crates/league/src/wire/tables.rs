@@ -21,7 +21,7 @@ pub fn import_league(importer: &mut Importer, folder: &Path) -> Result<(), Impor
     for game in &games {
         match game.record(&config.name, rules) {
             Ok(record) => importer.game(record)?,
-            Err(error) => importer.refuse(format!("{}#{}", config.name, game.game + 1), error),
+            Err(error) => importer.refuse(game.id(&config.name), error),
         }
     }
     Ok(())

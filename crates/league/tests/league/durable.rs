@@ -2,6 +2,7 @@
 
 use super::players::registry;
 use super::{FOUR, config, games, options, run_in, timeless};
+use mavis_game::Rules;
 use mavis_league::wire::{LeagueStore, StoreError};
 use mavis_league::{Event, RunError, RunOptions, Stop, run};
 use std::io::Write;
@@ -109,4 +110,14 @@ fn a_damaged_line_inside_the_log_is_an_error_with_its_place() {
     std::fs::write(&path, lines.join("\n") + "\n").unwrap();
     let error = LeagueStore::read(folder.path()).expect_err("twice").to_string();
     assert!(error.contains("line 5: this game is in the log twice"), "{error}");
+    // A number that cannot be counted up.
+    for field in ["game", "pair"] {
+        let mut game: serde_json::Value = serde_json::from_str(lines[3]).expect("a game");
+        game[field] = u64::MAX.into();
+        let wild: mavis_league::wire::StoredGame = serde_json::from_value(game.clone()).expect("a game");
+        assert!(mavis_league::wire::pgn(&config(FOUR), Rules::Connect4, &wild).is_ok());
+        std::fs::write(&path, game.to_string() + "\n\n").unwrap();
+        let error = LeagueStore::read(folder.path()).expect_err("out of range").to_string();
+        assert!(error.contains("line 1: game or pair 18446744073709551615"), "{error}");
+    }
 }
