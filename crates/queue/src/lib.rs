@@ -33,6 +33,10 @@
 //! assert_eq!(sum, 285);
 //! # Ok::<(), QueueError>(())
 //! ```
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 #[cfg(feature = "cluster")]
 pub mod cluster;

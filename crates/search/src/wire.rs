@@ -4,7 +4,13 @@
 //! and as codes for programs. Values are from -1 to 1 for the player who makes the move.
 #![cfg_attr(
     not(test),
-    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
 )]
 
 mod diff;
@@ -142,9 +148,10 @@ impl SavedTree {
             quoted(&self.settings)?,
             quoted(&self.evaluator)?
         );
+        let last = self.nodes.len().saturating_sub(1);
         for (index, node) in self.nodes.iter().enumerate() {
             json.push_str(&serde_json::to_string(node)?);
-            json.push_str(if index + 1 < self.nodes.len() { ",\n" } else { "\n" });
+            json.push_str(if index < last { ",\n" } else { "\n" });
         }
         json.push_str("]}\n");
         Ok(json)
@@ -164,7 +171,7 @@ impl SavedTree {
     }
 
     fn check(&self) -> Result<(), TreeError> {
-        let mut parents = vec![0; self.nodes.len()];
+        let mut parents = vec![0_usize; self.nodes.len()];
         for (node, saved) in self.nodes.iter().enumerate() {
             let broken = |reason| Err(TreeError::Broken { node, reason });
             if saved.moves.is_empty() || saved.moves.len() > usize::from(u16::MAX) {
@@ -188,15 +195,13 @@ impl SavedTree {
             }
             for child in saved.moves.iter().filter_map(|entry| entry.child) {
                 match parents.get_mut(child as usize) {
-                    Some(n_parents) if child as usize > node => *n_parents += 1,
+                    Some(n_parents) if child as usize > node => *n_parents = n_parents.saturating_add(1),
                     _ => return broken("a move leads to a node that does not come later"),
                 }
             }
         }
-        match parents.iter().skip(1).position(|&n_parents| n_parents != 1) {
-            Some(node) => {
-                Err(TreeError::Broken { node: node + 1, reason: "it is not behind exactly one move" })
-            }
+        match parents.iter().zip(0..).skip(1).find(|(n_parents, _)| **n_parents != 1) {
+            Some((_, node)) => Err(TreeError::Broken { node, reason: "it is not behind exactly one move" }),
             None => Ok(()),
         }
     }

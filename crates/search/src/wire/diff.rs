@@ -32,7 +32,7 @@ impl TreeDiff {
     /// Whether nothing differs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.differences.is_empty() && self.only_first + self.only_second + self.other_best == 0
+        self.differences.is_empty() && [self.only_first, self.only_second, self.other_best] == [0; 3]
     }
 }
 
@@ -53,11 +53,12 @@ impl SavedTree {
         }
         while let Some((first, second, line)) = stack.pop() {
             let (Some(one), Some(two)) = (self.nodes.get(first), other.nodes.get(second)) else { continue };
-            diff.common_nodes += 1;
+            diff.common_nodes = diff.common_nodes.saturating_add(1);
             diff.only_first = diff.only_first.saturating_sub(1);
             diff.only_second = diff.only_second.saturating_sub(1);
-            diff.other_best +=
-                usize::from(one.best().map(|best| best.code) != two.best().map(|best| best.code));
+            if one.best().map(|best| best.code) != two.best().map(|best| best.code) {
+                diff.other_best = diff.other_best.saturating_add(1);
+            }
             let twin = |entry: &SavedMove, among: &[SavedMove]| {
                 among.iter().find(|candidate| candidate.code == entry.code).cloned()
             };

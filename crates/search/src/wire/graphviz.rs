@@ -13,17 +13,18 @@ impl SavedTree {
             String::from("digraph tree {\n  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n");
         let _ = writeln!(dot, "  n0 [label=\"{}\"];", escaped(&self.position));
         // Writing to a string cannot fail, here and below.
-        let mut next_leaf = self.nodes.len();
-        let mut stack = vec![(0, 0)];
+        let mut leaves = self.nodes.len()..;
+        let mut stack = vec![(0, 0_usize)];
         while let Some((index, depth)) = stack.pop() {
             let Some(node) = self.nodes.get(index).filter(|_| depth < plies) else { continue };
-            let total: u32 = node.moves.iter().map(|entry| entry.visits).sum();
+            let total: u64 = node.moves.iter().map(|entry| u64::from(entry.visits)).sum();
             let mut moves: Vec<&SavedMove> =
                 node.moves.iter().filter(|entry| entry.visits > 0 || entry.proof.is_some()).collect();
             moves.sort_by_key(|entry| std::cmp::Reverse(entry.visits));
             for entry in moves.into_iter().take(breadth) {
-                let target = entry.child.map_or(next_leaf, |child| child as usize);
-                next_leaf += usize::from(entry.child.is_none());
+                let Some(target) = entry.child.map(|child| child as usize).or_else(|| leaves.next()) else {
+                    break;
+                };
                 let value = entry.value.unwrap_or(entry.model_value);
                 let _ = writeln!(
                     dot,
@@ -32,10 +33,10 @@ impl SavedTree {
                     entry.visits,
                     style(entry.proof)
                 );
-                let width = 0.5 + 4.0 * f64::from(entry.visits) / f64::from(total.max(1));
+                let width = 0.5 + 4.0 * f64::from(entry.visits) / total.max(1) as f64;
                 let _ = writeln!(dot, "  n{index} -> n{target} [penwidth={width:.2}];");
                 if entry.child.is_some() {
-                    stack.push((target, depth + 1));
+                    stack.push((target, depth.saturating_add(1)));
                 }
             }
         }

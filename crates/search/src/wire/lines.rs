@@ -64,7 +64,7 @@ impl SavedMove {
     fn rank(&self) -> (i8, i16, u32, f32) {
         let plies = i16::from(self.plies.unwrap_or(0));
         let (class, soon) = match self.proof {
-            Some(SavedProof::Win) => (2, -plies),
+            Some(SavedProof::Win) => (2, plies.saturating_neg()),
             None | Some(SavedProof::Draw) => (1, 0),
             Some(SavedProof::Loss) => (0, plies),
             Some(SavedProof::Dead) => (-1, 0),
