@@ -94,7 +94,7 @@ pub fn annotate_on(
     let in_work = (0..n_shards).find(|&shard| !job.is_done(shard)).unwrap_or(n_shards);
     let mut sheet = Sheet::resume(&job, in_work)?;
     let n_complete: u64 = job.manifest().done.values().map(|shard| shard.n_items).sum();
-    let mut meter = Meter::new(n_total, n_complete + sheet.kept.n_items);
+    let mut meter = Meter::new(n_total, n_complete.saturating_add(sheet.kept.n_items));
     let work = Work::new(settings, request, &repeats, &job, (in_work, sheet.kept.n_items))?;
     queue.run(work.take_while(|_| !settings.stop.load(Ordering::Relaxed)), |chunk, rows| {
         let n_items = rows.len() as u64;
@@ -107,7 +107,7 @@ pub fn annotate_on(
     let n_aside = shards.clone().map(|shard| shard.aside.len() as u64).sum();
     let n_done: u64 = shards.clone().map(|shard| shard.n_items).sum();
     let n_rows = shards.flat_map(|shard| shard.files.values()).sum();
-    let n_left = n_total - n_done - sheet.kept.n_items;
+    let n_left = n_total.saturating_sub(n_done).saturating_sub(sheet.kept.n_items);
     Ok(Annotated { n_rows, n_aside, n_repeats: repeats.len(), n_left })
 }
 

@@ -1,7 +1,13 @@
 //! Annotations of a table in memory, for training.
 #![cfg_attr(
     not(test),
-    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
 )]
 
 use crate::checked_rows::{Refused, read_checked};
@@ -81,7 +87,7 @@ impl AnnotationTable {
     fn push(&mut self, text: &str, decoded: &Decoded) {
         let rules = self.rules.iter().position(|rules| *rules == decoded.rules).unwrap_or_else(|| {
             self.rules.push(decoded.rules);
-            self.rules.len() - 1
+            self.rules.len().saturating_sub(1)
         });
         self.texts.push_str(text);
         self.values.extend_from_slice(&decoded.values);
@@ -129,7 +135,7 @@ impl Annotations for AnnotationTable {
     fn n_moves(&self, idx: usize) -> Result<usize, RecordError> {
         let end = |idx: usize| self.records.get(idx).map(|record| record.values_end);
         let start = idx.checked_sub(1).map_or(Some(0), end);
-        let n = end(idx).zip(start).map(|(end, start)| (end - start) as usize);
+        let n = end(idx).zip(start).map(|(end, start)| end.saturating_sub(start) as usize);
         n.ok_or_else(|| RecordError { idx, reason: "no such record".to_owned() })
     }
 }

@@ -1,4 +1,8 @@
 //! What a model learns from.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use mavis_game::{Move, Position};
 use std::sync::Arc;

@@ -6,7 +6,13 @@
 //! big-endian doubles.
 #![cfg_attr(
     not(test),
-    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
 )]
 
 use std::fs::File;
@@ -112,17 +118,16 @@ impl BagRecord {
 
 /// A string with its varint length, and what follows it.
 fn text(bytes: &[u8]) -> Option<(String, &[u8])> {
-    let (mut len, mut shift, mut at) = (0_usize, 0, 0);
+    let (mut len, mut shift, mut rest) = (0_usize, 0_u32, bytes);
     loop {
-        let byte = *bytes.get(at)?;
+        let (&byte, behind) = rest.split_first()?;
         len |= usize::from(byte & 0x7F).checked_shl(shift)?;
-        at += 1;
-        shift += 7;
+        rest = behind;
+        shift = shift.checked_add(7)?;
         if byte & 0x80 == 0 {
             break;
         }
     }
-    let rest = bytes.get(at..)?;
     let (text, rest) = rest.split_at_checked(len)?;
     Some((String::from_utf8(text.to_vec()).ok()?, rest))
 }
@@ -152,15 +157,15 @@ impl BagReader {
             }
             None => 0,
         };
-        if start > len.saturating_sub(8) || !(len - start).is_multiple_of(8) || (len > 0 && len < 8) {
-            return Err(BagError::Index { len, start });
-        }
+        let n_bytes = len.checked_sub(start).filter(|n_bytes| n_bytes.is_multiple_of(8));
+        let n_bytes = n_bytes.filter(|&n_bytes| if len == 0 { n_bytes == 0 } else { n_bytes >= 8 });
+        let Some(n_bytes) = n_bytes else { return Err(BagError::Index { len, start }) };
         index.seek(SeekFrom::Start(start))?;
         Ok(Self {
             records: BufReader::new(File::open(path)?),
             index,
             compressed: path.extension().is_some_and(|extension| extension == "bagz"),
-            n_records: (len - start) / 8,
+            n_records: n_bytes / 8,
             next: 0,
             at: 0,
         })
@@ -181,7 +186,7 @@ impl BagReader {
             return Err(BagError::Offsets { idx: self.next });
         }
         self.at = end;
-        self.next += 1;
+        self.next = self.next.saturating_add(1);
         Ok(if self.compressed { zstd::decode_all(bytes.as_slice())? } else { bytes })
     }
 }
@@ -240,7 +245,7 @@ impl BagWriter {
             self.scratch = zstd::encode_all(self.scratch.as_slice(), 0)?;
         }
         self.file.write_all(&self.scratch)?;
-        let end = self.ends.last().unwrap_or(&0) + self.scratch.len() as u64;
+        let end = self.ends.last().unwrap_or(&0).saturating_add(self.scratch.len() as u64);
         self.ends.push(end);
         Ok(())
     }

@@ -1,4 +1,8 @@
 //! Rows of a table that are checked on all threads while it is loaded.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::RecordError;
 use crate::table::{TableError, TableReader};

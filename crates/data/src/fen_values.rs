@@ -1,7 +1,13 @@
 //! Chess annotations as pairs of files: FENs as text lines, values as bytes.
 #![cfg_attr(
     not(test),
-    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
 )]
 
 use crate::{AnnotatedPosition, Annotations, RecordError};
@@ -80,22 +86,23 @@ impl FenValues {
             if !line.trim_end().is_empty() {
                 lines.push(place(at)?);
             }
-            at += line.len();
+            at = line.len().saturating_add(at);
         }
         let mut records = Vec::with_capacity(lines.len());
         let mut at = 0;
         while let Some(&n_moves) = values.get(at).filter(|_| records.len() < lines.len()) {
-            if at + 2 + usize::from(n_moves) > values.len() {
+            let end = usize::from(n_moves).saturating_add(2).saturating_add(at);
+            if end > values.len() {
                 break;
             }
             records.push(place(at)?);
-            at += 2 + usize::from(n_moves);
+            at = end;
         }
         if records.len() != lines.len() || at != values.len() {
             return Err(FenValuesError::Mismatch {
                 n_fens: lines.len(),
                 n_records: records.len(),
-                rest: values.len() - at,
+                rest: values.len().saturating_sub(at),
             });
         }
         Ok(Self { rules, fens, lines, values: values.to_vec(), records })

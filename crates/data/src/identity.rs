@@ -1,4 +1,8 @@
 //! When two rows hold the same position.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use mavis_game::{Game, Position, Rules};
 use mavis_stable::seed::hash_bytes;

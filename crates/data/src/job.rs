@@ -6,7 +6,13 @@
 //! is left. Annotation keeps the shard in work too, in pieces that the next run continues from.
 #![cfg_attr(
     not(test),
-    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
 )]
 
 mod journal;
@@ -51,9 +57,9 @@ impl Meter {
     }
 
     pub(crate) fn add(&mut self, n: u64) -> JobEvent<'static> {
-        self.n_done += n;
+        self.n_done = self.n_done.saturating_add(n);
         let seconds = self.started.elapsed().as_secs_f64();
-        let per_second = (self.n_done - self.n_before) as f64 / seconds.max(1e-9);
+        let per_second = self.n_done.saturating_sub(self.n_before) as f64 / seconds.max(1e-9);
         let n_left = self.n_total.saturating_sub(self.n_done) as f64;
         let left =
             (per_second > 0.0).then(|| Duration::try_from_secs_f64(n_left / per_second).ok()).flatten();

@@ -1,4 +1,8 @@
 //! What a table holds, in numbers and pictures.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 mod plot;
 
@@ -85,7 +89,7 @@ impl Statistics {
         let bucket = |k: usize| {
             let range = k * self.moves.len() / n_buckets..(k + 1) * self.moves.len() / n_buckets;
             let n = range.len() as f64;
-            self.moves[range].iter().map(|(_, count)| *count as f64).sum::<f64>() / n
+            self.moves.get(range).unwrap_or_default().iter().map(|(_, count)| *count as f64).sum::<f64>() / n
         };
         (0..n_buckets).map(bucket).collect()
     }
@@ -116,7 +120,9 @@ impl Counter {
             if let Some(value) = judged.win_probability {
                 self.statistics.win_probabilities.resize(N_BUCKETS, 0);
                 let bucket = ((value * N_BUCKETS as f32) as usize).min(N_BUCKETS - 1);
-                self.statistics.win_probabilities[bucket] += 1;
+                if let Some(count) = self.statistics.win_probabilities.get_mut(bucket) {
+                    *count += 1;
+                }
             }
         }
     }

@@ -5,6 +5,7 @@
 
 mod buffer;
 mod cursor;
+mod footer;
 mod pages;
 mod reader;
 mod writer;
@@ -12,7 +13,7 @@ mod writer;
 pub use buffer::Buffers;
 pub use cursor::{Cell, CellError, Cursors};
 pub(crate) use reader::metadata_value;
-pub use reader::{TableReader, n_rows, table_files, table_kind};
+pub use reader::{TableReader, n_rows, panics_are_errors, table_files, table_kind};
 pub use writer::TableWriter;
 
 use parquet::errors::ParquetError;

@@ -1,4 +1,8 @@
 //! Unique positions, samples and splits of a table.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::duplicates::{Groups, RowSet};
 use crate::identity::PositionReader;
@@ -34,7 +38,7 @@ pub(crate) fn repeats<R: HasPlace, P: AsRef<Path>>(
     for_each_key::<R, P>(tables, |_, key, row| groups.push(key, row).map_err(TableError::io(beside)))?;
     let mut repeats = RowSet::default();
     groups
-        .for_each(|rows| rows[1..].iter().for_each(|row| repeats.insert(*row)))
+        .for_each(|rows| rows.iter().skip(1).for_each(|row| repeats.insert(*row)))
         .map_err(TableError::io(beside))?;
     Ok(repeats)
 }

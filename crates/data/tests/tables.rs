@@ -217,3 +217,30 @@ fn annotations_in_memory_agree_with_their_rows() {
     }
     assert!(table.get(7).is_err());
 }
+
+/// The footer of a file says how many rows it has, which sums, samples and jobs rely on.
+#[test]
+fn a_footer_that_counts_other_rows_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("positions.parquet");
+    let row = |ply| PositionRow {
+        place: Place { game: "hex".to_owned(), position: "x".to_owned(), game_id: None, ply },
+        played: None,
+    };
+    write(&path, &[row(0), row(1), row(2), row(3)]);
+    let bytes = std::fs::read(&path).unwrap();
+    // The third field of the footer, a number of 64 bits, and the head of the fourth.
+    let at = bytes.windows(3).rposition(|bytes| bytes == [0x16, 4 << 1, 0x19]).unwrap();
+    let claim = |n_rows: i8| {
+        let mut bytes = bytes.clone();
+        bytes[at + 1] = ((n_rows << 1) ^ (n_rows >> 7)) as u8;
+        std::fs::write(&path, bytes).unwrap();
+        let read = TableReader::<PositionRow>::open(&[&path]).unwrap().collect::<Result<Vec<_>, _>>();
+        (mavis_data::table::n_rows(&[&path]), read.map(|rows| rows.len()))
+    };
+    assert!(matches!(claim(4), (Ok(4), Ok(4))));
+    let (Ok(3), Err(TableError::Parquet { source, .. })) = claim(3) else { panic!("it has a row more") };
+    assert!(source.to_string().contains("4 rows, but its footer says 3"), "{source}");
+    let (Err(TableError::Parquet { source, .. }), Err(_)) = claim(-4) else { panic!("no number of rows") };
+    assert!(source.to_string().contains("a number of -4 rows"), "{source}");
+}

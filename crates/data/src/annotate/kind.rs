@@ -1,4 +1,8 @@
 //! Positions to judge as a job, here or on another machine.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use super::annotation;
 use crate::job::SetAside;

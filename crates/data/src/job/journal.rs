@@ -68,9 +68,11 @@ impl<R: Row> Journal<R> {
             }
             let json = |source| JobError::Manifest { path: path.clone(), source };
             let value = |key: &str| Ok::<_, JobError>(metadata_value(&path, key)?.unwrap_or_default());
-            kept.n_items += serde_json::from_str::<u64>(&value(ITEMS)?).map_err(json)?;
+            let n_items = serde_json::from_str::<u64>(&value(ITEMS)?).map_err(json)?;
+            let sum = kept.n_items.checked_add(n_items);
+            kept.n_items = sum.ok_or_else(|| JobError::Counts { path: path.clone() })?;
             kept.aside.extend(serde_json::from_str::<Vec<SetAside>>(&value(ASIDE)?).map_err(json)?);
-            journal.n_pieces += 1;
+            journal.n_pieces = journal.n_pieces.saturating_add(1);
         }
     }
 
@@ -87,7 +89,7 @@ impl<R: Row> Journal<R> {
                 self.piece.insert(Piece { table, n_items: 0, aside: Vec::new() })
             }
         };
-        piece.n_items += 1;
+        piece.n_items = piece.n_items.saturating_add(1);
         match item {
             Ok(row) => piece.table.write(row)?,
             Err(aside) => piece.aside.push(aside.clone()),
@@ -103,7 +105,7 @@ impl<R: Row> Journal<R> {
         table.describe(ITEMS, &n_items.to_string());
         table.describe(ASIDE, &aside);
         table.finish()?;
-        self.n_pieces += 1;
+        self.n_pieces = self.n_pieces.saturating_add(1);
         Ok(())
     }
 

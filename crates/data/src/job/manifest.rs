@@ -75,6 +75,12 @@ pub enum JobError {
         /// Why.
         source: serde_json::Error,
     },
+    /// A file of the job counts more items than there can be.
+    #[error("{} counts more shards or items than the job has", path.display())]
+    Counts {
+        /// The file.
+        path: PathBuf,
+    },
     /// The folder holds another job.
     #[error(
         "{} holds another job: {setting} is '{there}' there and '{here}' here; give another folder, or the same settings",
@@ -150,6 +156,11 @@ impl Job {
         if let Some((setting, there, here)) = difference(&manifest, &fresh) {
             return Err(JobError::OtherJob { folder: folder.to_owned(), setting, there, here });
         }
+        let mut shards = manifest.done.values();
+        let n_items = shards.try_fold(0_u64, |sum, shard| sum.checked_add(shard.n_items));
+        if n_items.is_none() || manifest.done.keys().any(|number| *number >= n_shards) {
+            return Err(JobError::Counts { path });
+        }
         for file in manifest.done.values().flat_map(|shard| shard.files.keys()) {
             let path = folder.join(file);
             if !path.is_file() {
@@ -214,4 +225,25 @@ fn difference(there: &Manifest, here: &Manifest) -> Option<(String, String, Stri
         .chain(here.keys())
         .find(|name| there.get(*name) != here.get(*name))
         .map(|name| (name.clone(), value(&there, name), value(&here, name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_that_cannot_be_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || Job::open(folder.path(), "annotate", BTreeMap::new(), 3);
+        let shard = |number, n_items| Shard { number, files: BTreeMap::new(), n_items, aside: Vec::new() };
+        let mut job = open().unwrap();
+        job.complete(shard(0, u64::MAX)).unwrap();
+        assert!(open().is_ok());
+        job.complete(shard(1, 1)).unwrap();
+        assert!(matches!(open(), Err(JobError::Counts { .. })));
+        job.complete(shard(0, 1)).unwrap();
+        assert!(open().is_ok());
+        job.complete(shard(3, 1)).unwrap();
+        assert!(matches!(open(), Err(JobError::Counts { .. })));
+    }
 }

@@ -1,4 +1,8 @@
 //! Games to play as a job, here or on another machine.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use super::{GamePlan, Memory, Play};
 use crate::job::SetAside;

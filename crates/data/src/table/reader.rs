@@ -1,16 +1,23 @@
 //! Rows out of Parquet files.
 #![cfg_attr(
     not(test),
-    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
 )]
 
-use super::{Cursors, TableError, cursor::Cursor, pages::CheckedPages};
+use super::{Cursors, TableError, cursor::Cursor, footer, pages::CheckedPages};
 use crate::wire::{Row, VERSION};
 use parquet::column::reader::get_column_reader;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -81,9 +88,9 @@ impl OpenFile {
             if self.n_ready > 0
                 && let Some(cursors) = &mut self.cursors
             {
-                self.n_ready -= 1;
-                self.n_given += 1;
-                let row = self.n_given - 1;
+                self.n_ready = self.n_ready.saturating_sub(1);
+                let row = self.n_given;
+                self.n_given = row.saturating_add(1);
                 return R::read(cursors).map(Some).map_err(|source| TableError::Cell {
                     path: self.path.clone(),
                     row,
@@ -98,11 +105,17 @@ impl OpenFile {
                 }
             }
             if self.next_group == self.reader.num_row_groups() {
-                return Ok(None);
+                // Whoever asked the footer for the number of rows relies on it.
+                let claimed = self.reader.metadata().file_metadata().num_rows();
+                if u64::try_from(claimed) == Ok(self.n_given) {
+                    return Ok(None);
+                }
+                let reason = format!("{} rows, but its footer says {claimed}", self.n_given);
+                return Err(parquet(ParquetError::General(reason)));
             }
             let group = contained(|| open_group::<R>(&self.reader, self.next_group)).map_err(parquet)?;
             self.cursors = Some(group);
-            self.next_group += 1;
+            self.next_group = self.next_group.saturating_add(1);
         }
     }
 }
@@ -167,9 +180,13 @@ pub fn table_files<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<PathBuf>, TableErr
 /// # Errors
 /// When a file cannot be opened.
 pub fn n_rows<P: AsRef<Path>>(paths: &[P]) -> Result<u64, TableError> {
-    let mut total = 0;
+    let mut total = 0_u64;
     for file in table_files(paths)? {
-        total += read_metadata(&file)?.metadata().file_metadata().num_rows() as u64;
+        let claimed = read_metadata(&file)?.metadata().file_metadata().num_rows();
+        let sum = u64::try_from(claimed).ok().and_then(|n_rows| total.checked_add(n_rows));
+        total = sum.ok_or_else(|| {
+            TableError::parquet(&file)(ParquetError::General(format!("a number of {claimed} rows")))
+        })?;
     }
     Ok(total)
 }
@@ -196,14 +213,31 @@ fn key_value<'a>(metadata: &'a ParquetMetaData, key: &str) -> Option<&'a str> {
 
 fn read_metadata(path: &Path) -> Result<SerializedFileReader<File>, TableError> {
     let file = File::open(path).map_err(TableError::io(path))?;
-    contained(|| SerializedFileReader::new(file)).map_err(TableError::parquet(path))
+    contained(|| {
+        footer::check(&file)?;
+        SerializedFileReader::new(file)
+    })
+    .map_err(TableError::parquet(path))
 }
 
 /// The Parquet library panics on some damaged files (57.3: lengths and enums of its footer); for us that is an error like
 /// any other. Nothing that it touched is used again.
 fn contained<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
-    catch_unwind(AssertUnwindSafe(read))
-        .unwrap_or_else(|_| Err(ParquetError::General("the file is damaged".to_owned())))
+    let before = CONTAINED.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(read));
+    CONTAINED.set(before);
+    result.unwrap_or_else(|_| Err(ParquetError::General("the file is damaged".to_owned())))
+}
+
+thread_local! {
+    static CONTAINED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread becomes an error about a damaged file. The panic hook of a program may ask this, and print
+/// nothing then.
+#[must_use]
+pub fn panics_are_errors() -> bool {
+    CONTAINED.get()
 }
 
 fn check_kind<R: Row>(path: &Path, metadata: &ParquetMetaData) -> Result<(), TableError> {

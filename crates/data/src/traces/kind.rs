@@ -1,4 +1,8 @@
 //! Roots to search from as a job, here or on another machine.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use super::forest::Forest;
 use super::{Labeler, TracePlan};
