@@ -1,4 +1,8 @@
 //! A trained MAV model as a file.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::{InputAttention, ModelError, train::Card};
 use mavis_lang::vocabulary_hash;

@@ -4,6 +4,10 @@
 //! right, and was once read that way by all that follows it, which costs strength: the values of a search inside the model were worse than
 //! those of the same positions given in prompts. With [`InputAttention::Reread`] a line that holds a state is read a second time as
 //! soon as it is complete, its tokens with full attention among themselves, and what follows sees this reading and not the first.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use mavis_lang::{Token, state::state_lines};
 use mavis_net::{Batch, BatchToken};
@@ -84,8 +88,12 @@ impl InputAttention {
         for line in lines {
             if is_predicted(&line, n_read, from) {
                 written.push((line.clone(), batch.len()));
-                let ids: Vec<u32> =
-                    text[line.start..line.end - 1].iter().map(|&token| u32::from(token)).collect();
+                let ids: Vec<u32> = text
+                    .get(line.start..line.end - 1)
+                    .unwrap_or_default()
+                    .iter()
+                    .map(|&token| u32::from(token))
+                    .collect();
                 batch.push_branch(&ids, line.start, line.start, n_read);
             }
         }

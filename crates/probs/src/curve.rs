@@ -1,4 +1,8 @@
 //! Elo curves as in figures 1 and 2 of paper 004.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::{AGENTS, ProbsError, wire::Line};
 use mavis_league::{

@@ -1,4 +1,8 @@
 //! The two nets of a run as one thing: their shapes, their file, and a copy to play with.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use crate::{Algorithm, Head, Planes, ProbsError, ProbsSettings};
 use mavis_game::{FromRules, Game, Position};

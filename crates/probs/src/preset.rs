@@ -1,7 +1,13 @@
 //! Named settings: those of paper 004, and small ones that learn in minutes.
 #![cfg_attr(
     not(test),
-    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
 )]
 
 use crate::{Algorithm, Evaluation, ProbsError, ProbsSettings, Size};

@@ -1,7 +1,13 @@
 //! What a run puts on disk beside its weights: lines of `metrics.jsonl`, and the progress inside its checkpoint.
 #![cfg_attr(
     not(test),
-    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
 )]
 
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,5 @@
 //! From requests to positions and back to text.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use crate::{
     ApiError,
@@ -31,9 +32,9 @@ impl Game {
         };
         let mut position = start.clone();
         let mut moves = Vec::with_capacity(place.moves.len());
-        for (at, text) in place.moves.iter().enumerate() {
+        for (text, number) in place.moves.iter().zip(1..) {
             let played = position.play_text(short(text)?);
-            moves.push(played.map_err(|error| ApiError::bad(format!("move {}: {error}", at + 1)))?);
+            moves.push(played.map_err(|error| ApiError::bad(format!("move {number}: {error}")))?);
         }
         Ok(Self { start, moves, position })
     }

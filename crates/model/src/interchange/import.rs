@@ -1,4 +1,14 @@
 //! From a folder in the form of Hugging Face.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::panic,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
 
 use super::{InterchangeError, file_error};
 use crate::{InputAttention, MavModel};
@@ -28,10 +38,11 @@ fn shape(fields: &Fields<'_>) -> Result<TransformerConfig, InterchangeError> {
         other => return Err(fields.refuse(format!("the architecture is {other}, not Llama's or Qwen3's"))),
     };
     let (n_heads, d_model) = (fields.count("num_attention_heads")?, fields.count("hidden_size")?);
+    let head_dim = d_model.checked_div(n_heads).unwrap_or(0);
     fields.must_be("hidden_act", "silu")?;
     for (field, found, expected) in [
         ("num_key_value_heads", fields.count_or("num_key_value_heads", n_heads), n_heads),
-        ("head_dim", fields.count_or("head_dim", d_model / n_heads.max(1)), d_model / n_heads.max(1)),
+        ("head_dim", fields.count_or("head_dim", head_dim), head_dim),
     ] {
         if found != expected {
             return Err(fields.refuse(format!("{field} is {found}, our networks have {expected}")));

@@ -1,4 +1,8 @@
 //! The folder a run lives in: settings, log, checkpoints.
+#![cfg_attr(
+    not(test),
+    deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
+)]
 
 use super::{Event, Keeper};
 use crate::ModelError;

@@ -1,4 +1,5 @@
 //! The embedded model in the form of OpenAI's completions.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 mod stops;
 mod wire;
@@ -26,7 +27,7 @@ use std::{
     convert::Infallible,
     pin::Pin,
     task::{Context, Poll, ready},
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::{SystemTime, UNIX_EPOCH},
 };
 use stops::Stops;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -71,7 +72,7 @@ pub(crate) async fn completions(
     let (written, receiver) = unbounded_channel();
     let n_prompt_tokens = prompts.iter().map(Vec::len).sum();
     let writing = Writing::new(receiver, prompts.len(), stops, &request, settings.max_tokens, permit);
-    let deadline = Instant::now() + app.limits.limits.thinking;
+    let deadline = mavis_stable::time::after(app.limits.limits.thinking);
     let job = Job { prompts, settings, deadline, written };
     // The first job loads the model.
     let started = tokio::task::spawn_blocking(move || app.writer.start(job)).await;
@@ -192,7 +193,7 @@ impl Writing {
         let text = self.texts.get_mut(index).filter(|text| !text.finished)?;
         let piece = piece(token.token);
         let (shown, stopped) = text.stops.push(piece);
-        text.n_tokens += 1;
+        text.n_tokens = text.n_tokens.saturating_add(1);
         let at_limit = text.n_tokens >= max_tokens;
         text.finished = stopped || token.ends_answer || at_limit;
         let finish_reason = match (stopped || token.ends_answer, at_limit) {
@@ -212,7 +213,7 @@ impl Writing {
             ],
             text_offset: vec![text.length],
         });
-        text.length += piece.len();
+        text.length = text.length.saturating_add(piece.len());
         Some(CompletionChoice { text: shown, index, logprobs, finish_reason })
     }
 
@@ -248,7 +249,7 @@ impl Writing {
         let usage = CompletionUsage {
             prompt_tokens,
             completion_tokens,
-            total_tokens: prompt_tokens + completion_tokens,
+            total_tokens: usize::saturating_add(prompt_tokens, completion_tokens),
         };
         Ok(self.completion(choices, Some(usage)))
     }

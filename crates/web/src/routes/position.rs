@@ -1,4 +1,5 @@
 //! Rules: legal moves, reading and writing games.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::Body;
 use crate::{
@@ -59,10 +60,10 @@ fn from_moves(rules: Rules, text: &str) -> Result<Place, ApiError> {
         if joined { text.chars().map(String::from).collect() } else { words(text, digits) };
     let mut position = Position::start(rules);
     let mut moves = Vec::new();
-    for (at, word) in words.iter().take(MOST_MOVES + 1).enumerate() {
+    for (word, number) in words.iter().take(MOST_MOVES + 1).zip(1..) {
         let mv = position.parse_move(word).map_err(|error| {
-            let what = if at == 0 { "neither a position nor PGN nor moves: " } else { "" };
-            ApiError::bad(format!("{what}move {}: {error}", at + 1))
+            let what = if number == 1 { "neither a position nor PGN nor moves: " } else { "" };
+            ApiError::bad(format!("{what}move {number}: {error}"))
         })?;
         moves.push(position.move_text(mv));
         position.play_unchecked(mv);
@@ -79,7 +80,7 @@ fn words(text: &str, digits: bool) -> Vec<String> {
         .chars()
         .filter(|&character| {
             match character {
-                '{' | '(' => depth += 1,
+                '{' | '(' => depth = depth.saturating_add(1),
                 '}' | ')' => depth = depth.saturating_sub(1),
                 _ => return depth == 0,
             }

@@ -1,4 +1,5 @@
 //! A tree while it grows, as server-sent events.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::Body;
 use crate::{
@@ -112,7 +113,7 @@ fn grow(
     sender: &mpsc::Sender<Event>,
 ) -> Result<(), ApiError> {
     let began = Instant::now();
-    let deadline = question.limit.time.map(|time| began + time);
+    let deadline = question.limit.time.and_then(|time| began.checked_add(time));
     let (mut done, mut slice) = (0_u64, 8_u64);
     loop {
         let slice_began = Instant::now();
@@ -123,7 +124,7 @@ fn grow(
             }
         };
         let mut turn = question.turn(cancel, &mut sink);
-        turn.limit.nodes = Some((done + slice).min(total));
+        turn.limit.nodes = Some(done.saturating_add(slice).min(total));
         turn.limit.time = None;
         let analysis = player
             .analyze(&mut turn)
@@ -142,7 +143,7 @@ fn grow(
         };
         let thought = &analysis.choice.thought;
         let grown = thought.nodes;
-        done = thought.kept + grown;
+        done = thought.kept.saturating_add(grown);
         let over = done >= total
             || grown == 0
             || cancel.is_cancelled()
@@ -162,10 +163,10 @@ fn grow(
             Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => {}
         }
         // Large trees take longer to send; then they are sent less often.
-        let pace = PACE.max(4 * snapshot_began.elapsed());
+        let pace = PACE.max(snapshot_began.elapsed().saturating_mul(4));
         if searched < pace {
-            slice = (slice * 2).min(MOST);
-        } else if searched > 2 * pace {
+            slice = slice.saturating_mul(2).min(MOST);
+        } else if searched > pace.saturating_mul(2) {
             slice = (slice / 2).max(1);
         }
     }
@@ -236,7 +237,7 @@ fn most_visited(saved: &SavedTree) -> HashMap<u32, Vec<usize>> {
             is_root || visits(at) > 0 || dead
         });
         order.truncate(if is_root { 2 * MOST_REPLIES } else { MOST_REPLIES });
-        n_shown += order.len();
+        n_shown = order.len().saturating_add(n_shown);
         for at in &order {
             if let Some(mv) = entry.moves.get(*at)
                 && let Some(child) = mv.child
