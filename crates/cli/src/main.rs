@@ -22,6 +22,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    keep_contained_panics_quiet();
     let arguments = match Arguments::read() {
         Ok(arguments) => arguments,
         Err(code) => return code,
@@ -35,6 +36,17 @@ fn main() -> ExitCode {
     let _ = (std::io::stdout().flush(), std::io::stderr().flush());
     mavis_net::exit_after_cuda(code);
     ExitCode::from(code)
+}
+
+/// The Parquet library panics on some damaged files. That becomes an error of one line, and the message of the panic would stand
+/// above it.
+fn keep_contained_panics_quiet() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !mavis_data::table::panics_are_errors() {
+            usual(panic);
+        }
+    }));
 }
 
 /// Says why a command failed; 2 is for bad input, 1 for other failures.

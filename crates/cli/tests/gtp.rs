@@ -86,6 +86,17 @@ fn a_session_as_a_controller_holds_it() {
 }
 
 #[test]
+fn the_final_score_of_othello_is_a_number_of_discs() {
+    let mut engine = engine("othello", "random");
+    // The winner gets the empty squares.
+    for (discs, score) in [((48, 16), "B+32"), ((0, 40), "W+64"), ((32, 32), "0")] {
+        let board = "X".repeat(discs.0) + &"O".repeat(discs.1);
+        assert_eq!(ask(&mut engine, &format!("mavis-position {board:-<64} X")), "", "{discs:?}");
+        assert_eq!(ask(&mut engine, "final_score"), score);
+    }
+}
+
+#[test]
 fn every_game_is_played_to_its_end_by_two_engines_through_the_gtp_player() {
     for (game, kind) in [
         ("hex:size=4,swap", "htp"),

@@ -89,7 +89,9 @@ fn a_session_as_a_gui_holds_it() {
     }
     engine.say("setoption name MultiPV value 3");
     let lines = engine.ask("go nodes 200", "bestmove");
-    assert!(lines.iter().any(|line| line.contains("multipv 3")), "{lines:?}");
+    let ranks = lines.iter().filter_map(|line| line.split_once(" multipv ")?.1.split(' ').next());
+    let ranks: Vec<&str> = ranks.collect();
+    assert!(ranks.ends_with(&["1", "2", "3"]), "{lines:?}");
     let lines = engine.ask("go nodes 100 searchmoves a2a3", "bestmove");
     assert_eq!(lines.last().map(String::as_str), Some("bestmove a2a3"));
     assert!(!lines.iter().any(|line| line.contains(" wdl ")), "{lines:?}");
