@@ -15,6 +15,7 @@ mod mutate;
 mod protocols;
 mod texts;
 
+pub use files::with_header;
 pub use mutate::Mutator;
 
 use std::path::PathBuf;

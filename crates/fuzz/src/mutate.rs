@@ -7,11 +7,15 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 const LONGEST: usize = 1 << 14;
 
 /// Pieces that many readers trip over: numbers at the ends of their ranges, marks of syntax, text that is not ASCII.
-const PIECES: [&[u8]; 26] = [
+const PIECES: [&[u8]; 30] = [
     b"0",
     b"-1",
     b"1e19",
     b"18446744073709551616",
+    b"18446744073709551615",
+    b"4294967295",
+    b"2147483647",
+    b"-2147483648",
     b"4294967296",
     b"-9223372036854775809",
     b"NaN",

@@ -43,6 +43,8 @@ fn the_corpus_holds_valid_inputs() {
     assert!(
         mavis_net::SmallCheckpoint::<mavis_net::TransformerConfig>::from_bytes(path, &weights, None).is_ok()
     );
+    let net = mavis_fuzz::with_header(&read("safetensors", "convnet_header"));
+    assert!(mavis_net::SmallCheckpoint::<mavis_net::ConvNetConfig>::from_bytes(path, &net, None).is_ok());
     assert!(mavis_search::wire::SavedTree::from_json(&text("tree", "small")).is_ok());
     assert!(mavis_lang::trace::read_trace_text(&text("trace", "compact")).is_ok());
     let config = mavis_league::wire::LeagueConfig::from_toml(&text("league_config", "full"));
@@ -50,4 +52,8 @@ fn the_corpus_holds_valid_inputs() {
     assert!(mavis_lang::parse_example_text(&text("mav", "hex")).is_ok());
     let positions = mavis_fuzz::target("table").expect("a target").corpus_folder().join("positions");
     assert_eq!(mavis_data::table::n_rows(&[positions]).ok(), Some(4));
+    let traces = mavis_fuzz::target("table").expect("a target").corpus_folder().join("traces");
+    assert_eq!(mavis_data::table::table_kind(&[&traces]).ok().as_deref(), Some("traces"));
+    let rows = mavis_data::TableReader::<mavis_data::wire::TraceRow>::open(&[&traces]).expect("a table");
+    assert_eq!(rows.filter(Result::is_ok).count(), 2);
 }
