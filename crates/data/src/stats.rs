@@ -161,3 +161,19 @@ fn add(counts: &mut BTreeMap<String, u64>, key: &str) {
         None => drop(counts.insert(key.to_owned(), 1)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether or not 50 divides the number of moves, a bar is not higher than the one before.
+    #[test]
+    fn bars_of_moves_fall() {
+        for n_moves in [0, 1, 49, 50, 51, 73, 149] {
+            let moves = (0..n_moves).map(|rank| (rank.to_string(), 2 * (n_moves - rank) as u64)).collect();
+            let bars = Statistics { moves, ..Statistics::default() }.move_buckets();
+            assert_eq!(bars.len(), n_moves.min(N_BUCKETS));
+            assert!(bars.is_sorted_by(|one, next| one >= next), "{n_moves}: {bars:?}");
+        }
+    }
+}
