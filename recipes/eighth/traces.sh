@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes the traces of recipes/eighth/search.toml in traces/: chess labelled by a larger model, Connect Four from eleven stones on by the solver, the rest by
-# the bundled model. Half a minute of one H200 for the models; the solver made 30,000 traces in 100 seconds of 10 cores and was stopped there.
+# the bundled model. Half a minute of one H200 for the models; the solver made some 30,000 traces in 100 seconds of 10 cores and was stopped there.
+# These are the commands of that run one by one; the script as a whole has not been run.
 #   recipes/eighth/traces.sh 30M-CHESS.safetensors [DEVICE=cuda] [SECONDS=100]
 # Needs data/, g/ and roots/ (roots.sh).
 set -uo pipefail
