@@ -36,6 +36,8 @@ pub struct ListSpan {
     pub start: usize,
     /// The number of listed moves; 0 once the game is over, and then `invalid` and the outcome stand at `start`.
     pub n_moves: usize,
+    /// Whether each move after the first is the only right one to come next ([`Example::list_in_turn`]).
+    pub in_turn: bool,
 }
 
 impl ListSpan {
@@ -82,6 +84,18 @@ impl Example {
     #[must_use]
     pub fn text(&self) -> String {
         vocabulary().decode(&self.tokens).expect("an example is made of tokens")
+    }
+
+    /// Puts the listed moves in turn: in the order of their tokens, from a random one on and around to the one before it.
+    ///
+    /// The first move is as random as in any list, and then each leads to the next, so that a model that has seen such lists can
+    /// write every move by writing the likeliest. In a random order the missing moves are equally likely, and it loses track of them.
+    pub fn list_in_turn(&mut self, rng: &mut impl Rng) {
+        let Some(list) = self.list.as_mut().filter(|list| !list.is_terminal()) else { return };
+        list.in_turn = true;
+        let (pairs, _) = self.tokens[list.start..list.end()].as_chunks_mut::<2>();
+        pairs.sort_unstable();
+        pairs.rotate_left(rng.random_range(0..list.n_moves));
     }
 
     /// Header and input lines.
@@ -180,7 +194,7 @@ impl ExampleBuilder {
             let start = tokens.len();
             let n_moves = self.write_list(annotation, commands, rng, tokens)?;
             tokens.push(LINE_END);
-            example.list = Some(ListSpan { start, n_moves });
+            example.list = Some(ListSpan { start, n_moves, in_turn: false });
             // Once the game is over there is nothing left to choose, and the answer ends here.
             if commands.best && n_moves > 0 {
                 let best = annotation.best.ok_or(BuildError::NoBest)?;

@@ -5,8 +5,8 @@
 use crate::support::{Annotated, GAMES, random, random_play};
 use mavis_game::{Game, Position, Rules};
 use mavis_lang::{
-    Annotation, Commands, Example, ExampleBuilder, Forms, Given, Request, Top, Variety, moves, state, vocab,
-    vocabulary,
+    Annotation, Commands, Example, ExampleBuilder, Forms, Given, Request, Token, Top, Variety, moves, state,
+    vocab, vocabulary,
 };
 use mavis_value::Bucket;
 
@@ -56,10 +56,21 @@ fn tokens_and_text_are_the_same_thing() {
             let annotated = Annotated::random(position, previous, &mut rng);
             let has_previous = annotated.previous.is_some();
             let commands = Variety::default().draw(rules, annotated.moves.len(), has_previous, &mut rng);
-            let example = builder.build(&annotated.as_annotation(), &commands, &mut rng).unwrap();
+            let mut example = builder.build(&annotated.as_annotation(), &commands, &mut rng).unwrap();
             let text = example.text();
             assert_eq!(vocabulary().encode(&text).as_ref(), Ok(&example.tokens), "{text}");
             check_parts(&annotated, &commands, &example);
+            example.list_in_turn(&mut rng);
+            check_parts(&annotated, &commands, &example);
+            let list = example.list.unwrap();
+            let listed: Vec<Token> = (0..list.n_moves).map(|idx| example.tokens[list.move_at(idx)]).collect();
+            let n_falls =
+                listed.iter().zip(listed.iter().cycle().skip(1)).filter(|(one, next)| next <= one).count();
+            assert_eq!(
+                (list.in_turn, n_falls),
+                (!listed.is_empty(), usize::from(!listed.is_empty())),
+                "{text}"
+            );
         }
     }
 }

@@ -39,6 +39,9 @@ pub struct ExampleSettings {
     pub star: f32,
     /// Of the text, the share that begins with the previous state and a move.
     pub tracking: f32,
+    /// Of the lists of all moves that are written as text, the share in turn: in the order of the tokens, from a random move on and
+    /// around. The others have a random order.
+    pub in_turn: f32,
     /// Share of all examples that are about a position that is over: a model that searches without the
     /// rules has to see ends by itself, and annotated positions hardly ever are ends.
     pub ended: f32,
@@ -57,6 +60,7 @@ impl Default for ExampleSettings {
             random_play: 0.05,
             star: 0.1,
             tracking: 0.5,
+            in_turn: 0.0,
             ended: 0.02,
             mirrored: 0.0,
             flipped: 0.0,

@@ -176,8 +176,8 @@ impl Packer {
         listed
     }
 
-    /// Appends an example as the text reads; the next listed move is trained on all moves still to list, and the end of the
-    /// list on there being none.
+    /// Appends an example as the text reads; the next listed move is trained on all moves still to list, in a list in turn on the one
+    /// whose turn it is, and the end of the list on there being none.
     pub fn push_chain(&self, packed: &mut PackedBatch, example: &Example, annotated: &AnnotatedPosition) {
         // The last token is never read: nothing follows it.
         let tokens = &example.tokens[..example.tokens.len().saturating_sub(1)];
@@ -210,9 +210,11 @@ impl Packer {
         let weight = self.loss.moves / (list.n_moves + 1) as f32;
         let mut targets = Vec::new();
         for (idx, (value_weight, value_targets)) in values.iter().enumerate() {
-            let share = 1.0 / (list.n_moves - idx) as f32;
+            // A list in turn begins anywhere.
+            let next = if list.in_turn && idx > 0 { idx..idx + 1 } else { idx..list.n_moves };
+            let share = 1.0 / next.len() as f32;
             targets.clear();
-            targets.extend((idx..list.n_moves).map(|left| (u32::from(tokens[list.move_at(left)]), share)));
+            targets.extend(next.map(|next| (u32::from(tokens[list.move_at(next)]), share)));
             packed.rows.push_soft(text.row_before(list.move_at(idx)), weight, tag::MOVE, &targets);
             let row = text.row_before(list.value_at(idx));
             packed.rows.push_soft(row, *value_weight, tag::VALUE, value_targets);

@@ -134,6 +134,43 @@ fn text_learns_every_token_it_writes() {
     }
 }
 
+/// In a list in turn any move may come first and one move may follow.
+#[test]
+fn lists_in_turn_have_one_next_move() {
+    for rules in GAMES {
+        let examples = ExampleSettings {
+            plain: 0.0,
+            tracked: 0.0,
+            random_play: 0.0,
+            star: 0.0,
+            ended: 0.0,
+            in_turn: 1.0,
+            ..ExampleSettings::default()
+        };
+        let mut packed = PackedBatch::default();
+        mixture(rules, examples).fill(7, &mut packed).unwrap();
+        let n_targets = |row: usize| packed.rows.target_starts[row + 1] - packed.rows.target_starts[row];
+        let mut n_in_turn = 0;
+        for sequence in 0..packed.batch.n_sequences() {
+            let range = packed.batch.sequence(sequence);
+            let lists: Vec<u32> = (0..packed.rows.len())
+                .filter(|&row| {
+                    packed.rows.tags[row] == tag::MOVE && range.contains(&(packed.rows.rows[row] as usize))
+                })
+                .map(n_targets)
+                .collect();
+            // The last row is the end of the list.
+            let n_moves = lists.len() as u32 - 1;
+            let is_in_turn = lists[0] == n_moves && lists[1..].iter().all(|&n| n == 1);
+            let is_random = lists.iter().zip((1..=n_moves).rev()).all(|(&n, left)| n == left);
+            assert!(is_in_turn || is_random, "{rules}: {lists:?}");
+            n_in_turn += u32::from(is_in_turn && n_moves > 1);
+        }
+        // Two thirds of the lists have all moves.
+        assert!(n_in_turn > 50, "{rules}: {n_in_turn}");
+    }
+}
+
 #[test]
 fn random_play_learns_rules_and_no_values() {
     for rules in GAMES {

@@ -47,7 +47,7 @@ pub fn trace_spans(tokens: &[Token], response: usize) -> TraceSpans {
             spans.search.push(at);
         } else if is_value(at + 1) {
             let n_moves = (0..).take_while(|idx| is_value(at + 2 * idx + 1)).count();
-            let list = ListSpan { start: at, n_moves };
+            let list = ListSpan { start: at, n_moves, in_turn: false };
             spans.lists.push(list);
             at = list.end();
         } else if matches!(before, Some(&(vocab::BEST_ACTION | vocab::PLAY))) {

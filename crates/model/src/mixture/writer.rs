@@ -108,6 +108,15 @@ impl<'a> Writer<'a> {
         if self.builder.build_into(&annotation, &question.commands, rng, &mut self.example).is_err() {
             return;
         }
+        // The k best stay in random order: they are few, and which of them are meant is what there is to learn.
+        let is_whole = self.example.list.is_some_and(|list| list.n_moves == annotated.moves.len());
+        if question.layout == Layout::Chain
+            && is_whole
+            && self.settings.in_turn > 0.0
+            && rng.random::<f32>() < self.settings.in_turn
+        {
+            self.example.list_in_turn(rng);
+        }
         let example = &self.example;
         let len = match question.layout {
             Layout::Chain | Layout::NextState => self.packer.text_len(&example.tokens, example.input_len),

@@ -185,14 +185,24 @@ impl TrainSettings {
     fn validate(&self) -> Result<(), SettingsError> {
         self.run.validate()?;
         let examples = &self.examples;
-        let ExampleSettings { plain, tracked, random_play, star, tracking, ended, mirrored, flipped } =
-            *examples;
+        let ExampleSettings {
+            plain,
+            tracked,
+            random_play,
+            star,
+            tracking,
+            in_turn,
+            ended,
+            mirrored,
+            flipped,
+        } = *examples;
         for (key, share) in [
             ("plain", plain),
             ("tracked", tracked),
             ("random_play", random_play),
             ("star", star),
             ("tracking", tracking),
+            ("in_turn", in_turn),
             ("ended", ended),
             ("mirrored", mirrored),
             ("flipped", flipped),
