@@ -35,6 +35,8 @@ pub struct ExampleSettings {
     pub tracked: f32,
     /// Share of examples about positions a few random moves away, whose values nobody knows: states, legal moves and ends.
     pub random_play: f32,
+    /// Random moves at most on the way to such a position. Long walks lead to boards that no game of good players has.
+    pub random_plies: u32,
     /// Of the text, the share that is laid out as a star where it has a list of moves.
     pub star: f32,
     /// Of the text, the share that begins with the previous state and a move.
@@ -58,6 +60,7 @@ impl Default for ExampleSettings {
             plain: 0.45,
             tracked: 0.22,
             random_play: 0.05,
+            random_plies: 40,
             star: 0.1,
             tracking: 0.5,
             in_turn: 0.0,

@@ -11,9 +11,6 @@ use rand::Rng;
 /// lists alone, such as Hex as text, come near it.
 pub(super) const TARGETS_PER_TOKEN: usize = 15;
 
-/// Random plies at most before an example of random play. Long walks lead to positions that no game has.
-const MOST_RANDOM_PLIES: u32 = 40;
-
 /// How text varies. Whole lists are more frequent than in paper 001's even mixture: they are what a model is asked for.
 const TEXT: Variety =
     Variety { tracking: 1.0, top_all: 0.6, beyond: 8, best: 0.6, next: 0.6, fen: 0.2, both: 0.06 };
@@ -95,7 +92,7 @@ impl<'a> Writer<'a> {
     ) {
         let kind = Kind::draw(self.settings, rng);
         let question = match kind {
-            Kind::RandomPlay => random_play(annotated, rng),
+            Kind::RandomPlay => random_play(annotated, self.settings.random_plies, rng),
             kind => self.question(kind, annotated, rng),
         };
         let annotated = &question.annotated;
@@ -161,18 +158,27 @@ impl<'a> Writer<'a> {
 }
 
 /// Walks away from a position by random legal moves. Of where that leads the rules know the state, the legal moves and the end.
-fn random_play(annotated: AnnotatedPosition, rng: &mut impl Rng) -> Question {
+fn random_play(annotated: AnnotatedPosition, most_plies: u32, rng: &mut impl Rng) -> Question {
     let AnnotatedPosition { mut position, .. } = annotated;
     let rules = position.rules();
     // Mostly a few moves, sometimes many.
-    let most = rng.random_range(1..=MOST_RANDOM_PLIES);
-    let n_plies = rng.random_range(1..=most);
-    let mut previous = None;
-    for _ in 0..n_plies {
+    let most = rng.random_range(1..=most_plies);
+    let n_plies = rng.random_range(1..=most) as usize;
+    let mut walked = Vec::with_capacity(n_plies);
+    while walked.len() < n_plies {
         let Some(mv) = position.random_move(rng.random()) else { break };
-        previous = Some((position.clone(), mv));
+        walked.push((position.clone(), mv));
         position.play_unchecked(mv);
     }
+    // Where the game ends first, any of the way: ends would be most of the examples.
+    if walked.len() < n_plies && !walked.is_empty() {
+        walked.truncate(rng.random_range(1..=walked.len()));
+        if let Some((before, mv)) = walked.last() {
+            position = before.clone();
+            position.play_unchecked(*mv);
+        }
+    }
+    let previous = walked.pop();
     // The values stand for nothing: no layout below learns them.
     let moves: Vec<(Move, f32)> = position.legal_moves().into_iter().map(|mv| (mv, 0.5)).collect();
     let best = moves.get(rng.random_range(0..moves.len().max(1))).map(|(mv, _)| *mv);

@@ -189,6 +189,7 @@ impl TrainSettings {
             plain,
             tracked,
             random_play,
+            random_plies,
             star,
             tracking,
             in_turn,
@@ -208,6 +209,9 @@ impl TrainSettings {
             ("flipped", flipped),
         ] {
             within(&format!("examples.{key}"), share, 0.0, 1.0)?;
+        }
+        if random_plies == 0 {
+            return Err(SettingsError("examples.random_plies must be positive".to_owned()));
         }
         // Shares such as 0.7 and 0.3 need not sum to exactly 1.
         if examples.text() < -1e-5 {
@@ -288,6 +292,7 @@ mod tests {
             ("schedule.peak = -1.0", "schedule.peak must be a number from 0 on, not -1"),
             ("schedule.peak = inf", "schedule.peak"),
             ("optimizer.average_decay = 2.0", "optimizer.average_decay must be from 0 to 1, not 2"),
+            ("examples.random_plies = 0", "examples.random_plies must be positive"),
             ("examples.mirrored = 3.0", "examples.mirrored must be from 0 to 1, not 3"),
             ("examples = { plain = 0.9, tracked = 0.2 }", "must sum to at most 1, not 0.9 + 0.2 + 0.05"),
             ("batch.examples = 0", "batch.examples"),
