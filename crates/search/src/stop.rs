@@ -69,7 +69,7 @@ impl Stop {
     /// Ends after `time` from now.
     #[must_use]
     pub fn after(time: Duration) -> Self {
-        Self { deadline: Instant::now().checked_add(time), cancel: Cancel::new() }
+        Self { deadline: now().checked_add(time), cancel: Cancel::new() }
     }
 
     /// Ends when `cancel` is cancelled.
@@ -88,7 +88,7 @@ impl Stop {
     /// The same, but no later than `time` from now; `None` changes nothing.
     #[must_use]
     pub fn within(mut self, time: Option<Duration>) -> Self {
-        let limit = time.and_then(|time| Instant::now().checked_add(time));
+        let limit = time.and_then(|time| now().checked_add(time));
         self.deadline = match (self.deadline, limit) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
@@ -99,7 +99,7 @@ impl Stop {
     /// Whether it is time to end. Reads the clock only when there is a deadline.
     #[must_use]
     pub fn is_due(&self) -> bool {
-        self.cancel.is_cancelled() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.cancel.is_cancelled() || self.deadline.is_some_and(|deadline| now() >= deadline)
     }
 
     /// Waits until it is time to end.
@@ -112,4 +112,9 @@ impl Stop {
             },
         }
     }
+}
+
+/// The moment by the clock that timers go by, which is the system's unless a test has paused it.
+pub(crate) fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
 }

@@ -14,7 +14,7 @@ use super::{
     tree::NodeIdx,
     world::{Asked, World},
 };
-use crate::Stop;
+use crate::stop::{Stop, now};
 use mavis_eval::{EvalError, Evaluation, Evaluator, OneReply, Reply, Request};
 use mavis_game::{Game, Move, Outcome};
 use mavis_value::Mistake;
@@ -114,7 +114,7 @@ impl<'a, W: Asked> Drive<'a, W> {
                     biased;
                     landed = self.flights.landed() => {
                         if let Some((oldest, _)) = landed.first() {
-                            self.root.pace.add(oldest.began.elapsed());
+                            self.root.pace.add(now() - oldest.began);
                         }
                         landed.into_iter().for_each(|(flight, reply)| self.land(&flight, reply));
                     }
@@ -153,7 +153,7 @@ impl<'a, W: Asked> Drive<'a, W> {
         let request = self.simulator.world.root_request();
         self.counts.evaluations += 1;
         let asked = with_timeout(self.settings.timeout, self.evaluator.evaluate_one(request.clone()));
-        let began = Instant::now();
+        let began = now();
         // Without a deadline of the search there is none here either.
         let deadline =
             stop.deadline.map(|deadline| self.root.deadline.map_or(deadline, |root| root.max(deadline)));
@@ -163,7 +163,7 @@ impl<'a, W: Asked> Drive<'a, W> {
             reply = asked => reply,
             () = patience.due() => None,
         };
-        self.root.pace.add(began.elapsed());
+        self.root.pace.add(now() - began);
         let Some(reply) = reply else {
             self.counts.timed_out += 1;
             return Some(Stopped::NoRoot);
@@ -209,11 +209,11 @@ impl<'a, W: Asked> Drive<'a, W> {
             return Some(stopped);
         }
         self.counts.evaluations += leaves.len() as u32;
-        let began = Instant::now();
+        let began = now();
         let n_answered = self.answer_at_once(&leaves);
         leaves.drain(..n_answered);
         if n_answered > 0 {
-            self.root.pace.add(began.elapsed());
+            self.root.pace.add(now() - began);
         }
         if leaves.is_empty() {
             self.leaves = leaves;
@@ -292,7 +292,7 @@ impl<'a, W: Asked> Drive<'a, W> {
 
     /// Whether an evaluation begun now would come after the deadline, as far as one can tell.
     fn is_too_late(&self, stop: &Stop) -> bool {
-        let left = stop.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let left = stop.deadline.map(|deadline| deadline.saturating_duration_since(now()));
         left.is_some_and(|left| left < self.root.pace.expected())
     }
 

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -161,6 +161,87 @@ fn a_search_that_gets_no_answer_plays_a_legal_move() {
     cancel.cancel();
     let mut cancelled = search(Faulty::new(Scripted::new(1), faults), "");
     assert_eq!(run(&mut cancelled, &Stop::on(&cancel)).best, Some(Move(0)));
+}
+
+/// [`Scripted`] after a time that may change between runs.
+struct Slow(Scripted, AtomicU64);
+
+impl Slow {
+    fn new(milliseconds: u64) -> Arc<Self> {
+        Arc::new(Self(Scripted::new(1), AtomicU64::new(milliseconds)))
+    }
+}
+
+impl Evaluator for Slow {
+    fn evaluate(&self, requests: Vec<Request>) -> Replies {
+        let (time, replies) = (self.1.load(Ordering::Relaxed), self.0.evaluate(requests));
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_millis(time)).await;
+            replies.await
+        })
+    }
+
+    fn describe(&self) -> String {
+        Evaluator::<Position>::describe(&self.0)
+    }
+}
+
+/// A run that ends after some milliseconds of a clock that jumps, and may wait longer for the root.
+fn run_for(search: &mut Search, milliseconds: u64, root: Option<u64>) -> Report {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let after = |time| Instant::now().into_std() + Duration::from_millis(time);
+        search.wait_for_root(root.map(after));
+        search.run(&Stop { deadline: Some(after(milliseconds)), cancel: Cancel::new() }).await
+    })
+}
+
+#[test]
+fn no_evaluation_is_begun_that_would_come_after_the_deadline() {
+    let settings: MctsSettings = "sims=100000,batch=1,solver=false".parse().unwrap();
+    let [slow, fast] = [190, 2].map(|time| {
+        let mut search = Search::new(start(Rules::Connect4), Slow::new(time), settings.clone());
+        let report = run_for(&mut search, 1000, None);
+        check_counts(&search, &report);
+        assert_eq!((report.stopped, report.counts.cancelled), (Stopped::Limit, 0), "{time} ms");
+        report.counts.evaluations
+    });
+    assert_eq!(slow, 5);
+    assert!((300..=500).contains(&fast), "{fast}");
+}
+
+#[test]
+fn a_search_learns_that_evaluations_have_become_slower_and_faster_again() {
+    let evaluator = Slow::new(10);
+    let settings: MctsSettings = "sims=100000,batch=1,solver=false".parse().unwrap();
+    let mut search = Search::new(start(Rules::Connect4), evaluator.clone(), settings);
+    let evaluations = |search: &mut Search| {
+        let counts = run_for(search, 100, None).counts;
+        (counts.evaluations, counts.cancelled)
+    };
+    assert!(evaluations(&mut search).0 >= 8);
+    // At first a second one is begun in the 40 milliseconds that one of 60 leaves; then it is not.
+    evaluator.1.store(60, Ordering::Relaxed);
+    assert_eq!(evaluations(&mut search), (2, 1));
+    let later: Vec<_> = (0..6).map(|_| evaluations(&mut search)).collect();
+    assert_eq!(later.last(), Some(&(1, 0)), "{later:?}");
+    evaluator.1.store(10, Ordering::Relaxed);
+    let later: Vec<_> = (0..6).map(|_| evaluations(&mut search)).collect();
+    assert!(later.last().is_some_and(|(n, _)| *n >= 8), "{later:?}");
+}
+
+#[test]
+fn the_root_is_waited_for_beyond_the_deadline_and_the_search_is_shorter() {
+    let settings: MctsSettings = "sims=100000,batch=4".parse().unwrap();
+    for (root, stopped, n_moves) in
+        [(Some(48_000), Stopped::Limit, 7), (Some(3000), Stopped::NoRoot, 0), (None, Stopped::NoRoot, 0)]
+    {
+        let mut search = Search::new(start(Rules::Connect4), Slow::new(4000), settings.clone());
+        let report = run_for(&mut search, 2000, root);
+        assert_eq!((report.stopped, report.moves.len()), (stopped, n_moves), "{root:?}");
+        assert_eq!((report.counts.evaluations, report.counts.cancelled), (1, 0), "{root:?}");
+    }
 }
 
 #[test]
