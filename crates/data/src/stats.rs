@@ -176,4 +176,18 @@ mod tests {
             assert!(bars.is_sorted_by(|one, next| one >= next), "{n_moves}: {bars:?}");
         }
     }
+
+    #[test]
+    fn labels_of_the_histograms_are_whole_and_cover_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (n_moves, most) in [(1, 1), (7, 3), (1968, 4_000_000_000)] {
+            let moves = (0..n_moves).map(|rank| (rank.to_string(), (most / (rank + 1)).max(1))).collect();
+            let win_probabilities = (0..N_BUCKETS as u64).map(|bucket| most * bucket / 50).collect();
+            let statistics = Statistics { moves, win_probabilities, ..Statistics::default() };
+            for path in plot(&statistics, folder.path()).expect("drawn") {
+                let svg = std::fs::read_to_string(path).expect("readable");
+                assert!(mavis_testkit::check_drawing(&svg) > 5, "{svg}");
+            }
+        }
+    }
 }

@@ -1,10 +1,12 @@
 //! Standings of a real league as table, JSON and page.
 
+use mavis_league::numeric::Estimate;
 use mavis_league::wire::{
     EndKind, LeagueConfig, LeagueStore, StandingsJson, StoredEnd, StoredGame, StoredResult,
 };
 use mavis_league::{Intervals, RunOptions, Standings, report, run, standings};
 use mavis_play::Registry;
+use mavis_testkit::check_drawing;
 use std::sync::Arc;
 
 fn league(text: &str) -> (LeagueConfig, Standings) {
@@ -165,4 +167,95 @@ fn players_that_differ_in_one_number_make_a_curve() {
         !report::html(&standings, &two).expect("draws").contains("Strength by"),
         "two points are no curve"
     );
+}
+
+/// Checks every drawing of a page and gives their number.
+fn check_drawings(page: &str) -> usize {
+    let drawings = page.split("<svg").skip(1).map(|rest| {
+        let (drawing, _) = rest.split_once("</svg>").expect("drawings end");
+        format!("<svg{drawing}</svg>")
+    });
+    drawings.filter(|drawing| check_drawing(drawing) > 2).count()
+}
+
+#[test]
+fn drawings_of_a_page_show_whole_labels_and_cover_nothing() {
+    let (config, standings) = league(
+        "
+        name = 'long names'
+        game = 'connect4'
+        openings.random_plies = 2
+        schedule.pairs = 2
+        players = [{ player = 'random', name = 'stockfish:nodes=20000,skill=5,threads=2,hash=64' },
+                   { player = 'lookahead:1', name = 'a player with a name that is longer than any label' },
+                   { player = 'mcts:sims=4' }, { player = 'mcts:sims=16' }, { player = 'mcts:sims=1024' }]
+        ",
+    );
+    assert_eq!(check_drawings(&report::html(&standings, &config).expect("draws")), 4);
+    let (config, standings) = league(
+        "
+        name = 'a test'
+        game = 'connect4'
+        schedule.pairs = 20
+        openings.random_plies = 3
+        sprt = { elo0 = 0.0, elo1 = 80.0, scale = 'normalized' }
+        players = [{ player = 'lookahead:1' }, { player = 'random' }]
+        ",
+    );
+    assert_eq!(check_drawings(&report::html(&standings, &config).expect("draws")), 4);
+}
+
+#[test]
+fn curves_show_whole_labels_and_cover_nothing() {
+    let levels =
+        [("random", 1000.0), ("a name that is longer than any label", 1183.0), ("lookahead:3", 1603.0)]
+            .map(|(name, elo)| (name.to_owned(), elo));
+    let rising = |n: u32, by: f64| {
+        let point = |k: u32| {
+            (f64::from(k), Estimate::symmetric(900.0 + by * f64::from(k), 2000.0 / f64::from(k + 1)))
+        };
+        (0..n).map(point).collect::<Vec<_>>()
+    };
+    let curve = |name: &str, points| report::Curve { name: name.to_owned(), points };
+    let long = "othello /a/folder/with/a/long/path/of/runs/that/compares/many/settings/of/one/game/at/two/sizes/of/nets/of/paper/004";
+    let runs = [curve(long, rising(3, 200.0)), curve("other", rising(40, 22.0))];
+    // A single rating, two runs, one of them an unusual one, and ratings beyond all levels.
+    for curves in [&[curve("one", rising(1, 0.0))][..], &runs, &[curve("weak", rising(9, -1500.0))]] {
+        let svg = report::rating_curves(curves, &levels, "network evaluations, millions").expect("draws");
+        assert!(check_drawing(&svg) > 8 + curves.len());
+    }
+}
+
+/// A single rating is a dot with its interval, both inside the drawing.
+#[test]
+fn a_curve_of_one_point_is_seen() {
+    let points = vec![(0.0, Estimate::symmetric(1000.0, 80.0))];
+    let curve = report::Curve { name: "one".to_owned(), points };
+    let svg = report::rating_curves(&[curve], &[], "rounds").expect("draws");
+    let number = |name: &str| -> f64 {
+        let dot = svg.split("<circle").nth(1).expect("a dot");
+        let rest = dot.split_once(&format!("{name}=\"")).expect("a number").1;
+        rest.split('"').next().and_then(|text| text.parse().ok()).expect("a number")
+    };
+    assert!((66.0..760.0).contains(&number("cx")) && (20.0..410.0).contains(&number("cy")), "{svg}");
+}
+
+#[test]
+fn panels_show_whole_labels_and_cover_nothing() {
+    let panel = |title: &str, scale: f64| report::Panel {
+        title: title.to_owned(),
+        lines: vec![report::Line {
+            name_idx: 0,
+            points: (0..5).map(|k| (f64::from(k), scale * f64::from(k))).collect(),
+        }],
+    };
+    let shown = [
+        panel("a small number", 1e-6),
+        panel("a large one", 1e5),
+        panel("a title that is longer than the panel below it is wide, by far", 1.0),
+        panel("below zero", -1e-4),
+    ];
+    let names = ["a run".to_owned(), "a name that is longer than all of the drawing is wide, ".repeat(3)];
+    let svg = report::panels("million examples", &names, &shown).expect("draws");
+    assert!(check_drawing(&svg) > 30);
 }

@@ -5,6 +5,7 @@
 //! in the build folder, where Debian's package is unpacked once. Nothing outside the build folder is written and no rights
 //! are needed; on a system without `apt-get` the test fails with the line that says what to install.
 //!
+//! [`check_drawing`] finds labels that are cut or cover something.
 //! [`NatsServer`] is a real queue server on loopback, alone or in a cluster.
 //! [`Program`] runs a binary in a folder of its own, as a user would.
 //! [`python_with`] gives a Python with a package of PyPI, for the tests behind the features `peers`.
@@ -15,10 +16,12 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod drawing;
 mod nats;
 mod program;
 mod python;
 
+pub use drawing::check_drawing;
 pub use nats::NatsServer;
 pub use program::Program;
 pub use python::python_with;

@@ -81,13 +81,16 @@ pub(super) fn padded(values: impl Iterator<Item = f64> + Clone) -> Range<f64> {
 /// Height of one name of a legend.
 pub(super) const LEGEND_HEIGHT: u32 = 20;
 
+/// Characters of a name that fit into a legend.
+const LONGEST_NAME: usize = 90;
+
 /// Names with their colors, one below the other, in an area of [`LEGEND_HEIGHT`] for each.
 pub(super) fn legend<'a>(area: &Area<'_>, names: impl Iterator<Item = &'a str>) -> Result<(), PlotError> {
     for (idx, name) in names.enumerate() {
         let y = (LEGEND_HEIGHT as usize * idx) as i32 + 10;
         let line = PathElement::new([(16, y), (44, y)], color(idx).stroke_width(3));
         area.draw(&line).map_err(drawn)?;
-        area.draw_text(name, &style(14), (52, y - 7)).map_err(drawn)?;
+        area.draw_text(&shortened(name, LONGEST_NAME), &style(14), (52, y - 7)).map_err(drawn)?;
     }
     Ok(())
 }

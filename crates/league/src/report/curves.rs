@@ -18,6 +18,8 @@ pub struct Curve {
 
 /// Characters of a level's name that fit beside the drawing.
 const LONGEST_LEVEL: usize = 24;
+/// Height of a level's name.
+const LEVEL_HEIGHT: i32 = 13;
 
 /// Draws curves with their intervals over an axis, and the ratings of known players as level lines.
 ///
@@ -44,17 +46,38 @@ pub fn rating_curves(
         let margin_right = 16 + 7 * longest as u32;
         let axes = Axes { x_label: &label, margin_right, ..Axes::whole(axis, "Elo") };
         let mut chart = chart(&below, 0.0..end, range.clone(), &axes)?;
-        for (name, elo) in levels {
+        let mut levels: Vec<&(String, f64)> = levels.iter().collect();
+        levels.sort_by(|one, other| other.1.total_cmp(&one.1));
+        for (_, elo) in &levels {
             let line = [(0.0, *elo), (end, *elo)];
             chart.draw_series(DashedLineSeries::new(line, 4, 4, INK.stroke_width(1))).map_err(drawn)?;
-            let (x, y) = chart.backend_coord(&(end, *elo));
-            area.draw_text(&shortened(name, LONGEST_LEVEL), &style(12), (x + 6, y - 7)).map_err(drawn)?;
+        }
+        let (right, bottom) = chart.backend_coord(&(end, range.start));
+        let mut places: Vec<i32> =
+            levels.iter().map(|(_, elo)| chart.backend_coord(&(end, *elo)).1 - 7).collect();
+        spread(&mut places, LEVEL_HEIGHT, bottom - LEVEL_HEIGHT);
+        for ((name, _), y) in levels.iter().zip(places) {
+            area.draw_text(&shortened(name, LONGEST_LEVEL), &style(12), (right + 6, y)).map_err(drawn)?;
         }
         for (rank, curve) in curves.iter().enumerate() {
             draw_curve(&mut chart, curve, color(rank), &range)?;
         }
         Ok(())
     })
+}
+
+/// Moves places in rising order apart, each down as far as it must and none below `last`.
+fn spread(places: &mut [i32], gap: i32, last: i32) {
+    let mut least = i32::MIN;
+    for place in &mut *places {
+        *place = (*place).max(least);
+        least = *place + gap;
+    }
+    let mut most = last;
+    for place in places.iter_mut().rev() {
+        *place = (*place).min(most);
+        most = *place - gap;
+    }
 }
 
 /// The interval as a band, the ratings as a line with a dot at each, so that a single one is seen too.
@@ -94,5 +117,16 @@ mod tests {
         let points = vec![(0.0, Estimate::symmetric(900.0, 50.0))];
         let one = rating_curves(&[Curve { name: "one".into(), points }], &[], "rounds").unwrap();
         assert!(one.contains("<circle"), "a single point is seen");
+    }
+
+    #[test]
+    fn names_of_close_levels_move_apart() {
+        let spread = |mut places: Vec<i32>| {
+            super::spread(&mut places, 10, 100);
+            places
+        };
+        assert_eq!(spread(vec![5, 40, 70]), [5, 40, 70]);
+        assert_eq!(spread(vec![5, 7, 8, 60]), [5, 15, 25, 60]);
+        assert_eq!(spread(vec![5, 95, 96, 97]), [5, 80, 90, 100]);
     }
 }

@@ -1,7 +1,8 @@
 //! Small plots over a common axis: how numbers change as steps go by.
 
 use super::chart::{
-    Area, INK, LEGEND_HEIGHT, PlotError, WIDTH, color, drawn, legend as draw_legend, padded, style, svg,
+    Area, INK, LEGEND_HEIGHT, PlotError, WIDTH, color, drawn, legend as draw_legend, padded, shortened,
+    style, svg,
 };
 use plotters::prelude::*;
 
@@ -25,6 +26,8 @@ pub struct Panel {
 
 const COLUMNS: usize = 2;
 const PANEL_HEIGHT: u32 = 210;
+/// Characters of a title that fit above a panel.
+const LONGEST_TITLE: usize = 48;
 /// A line of at most so many points shows them as dots too.
 const MOST_DOTS: usize = 40;
 
@@ -62,7 +65,7 @@ fn draw(panel: &Panel, place: &Area<'_>, (x_label, end): (&str, f64)) -> Result<
     let mut chart = ChartBuilder::on(place)
         .margin_right(14)
         .margin_top(4)
-        .caption(&panel.title, style(14))
+        .caption(shortened(&panel.title, LONGEST_TITLE), style(14))
         .x_label_area_size(34)
         .y_label_area_size(54)
         .build_cartesian_2d(0.0..end.max(f64::MIN_POSITIVE), range)
