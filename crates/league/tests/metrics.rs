@@ -4,7 +4,8 @@ use mavis_data::{Puzzle, parse_puzzles};
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_league::metrics::{
     ActionSample, Bands, LegalitySample, Metric, PuzzleResult, ScoringSample, SeenSample, SolverSample,
-    actions, calibration, legality, metric_table, metrics_json, puzzles, scoring, seen, solve_puzzle, solver,
+    actions, calibration, legality, metric_table, metrics_json, puzzles, reliability, scoring, seen,
+    solve_puzzle, solver,
 };
 use mavis_play::{Limit, Lookahead, RandomPlayer};
 use mavis_value::kendall_tau_b;
@@ -195,6 +196,41 @@ fn calibration_finds_a_known_bias() {
     assert!(calibration(&[], 10).is_none());
     // The ends belong to the outer bins.
     assert_eq!(calibration(&[(0.0, 0.0), (1.0, 1.0)], 4).expect("samples").bins.len(), 2);
+}
+
+/// Few samples that differ as much as they can: Student's interval alone would leave the range of every mean.
+#[test]
+fn intervals_stay_within_the_range_of_their_metric() {
+    let bands = Bands::between(&[0.0, 10.0, 20.0]);
+    let right = sample(3.0, Some(1), &[(1, 0.8), (2, 0.5), (3, 0.8), (4, 0.1)]);
+    let wrong = sample(13.0, Some(4), &[(1, 0.0), (2, 0.5), (3, 0.0), (4, 1.0)]);
+    let listed = |at, list| LegalitySample {
+        at,
+        best_legal: Some(list > 0.5),
+        list: Some([list; 3]),
+        whole: Some(list > 0.5),
+        next_right: Some(list > 0.5),
+        tracked_right: Some(list > 0.5),
+    };
+    let moved = |ply, before, after| SolverSample { ply, before, after, could_err: true };
+    let scored =
+        |mean: &ActionSample, max: &ActionSample| ScoringSample { mean: mean.clone(), max: max.clone() };
+    let mut metrics = actions(&[right.clone(), wrong.clone()], &bands);
+    metrics.extend(legality(&[listed(3.0, 1.0), listed(13.0, 0.0)], &bands));
+    metrics.extend(solver(&[moved(0, 1.0, 1.0), moved(12, 1.0, 0.0)], &bands));
+    metrics.extend(scoring(&[scored(&right, &wrong), scored(&wrong, &right)], &bands));
+    metrics.extend(reliability(&[(0.0, 0.0), (1.0, 0.0), (0.05, 1.0)], 4));
+    assert!(metrics.len() > 25, "{}", metrics.len());
+    for metric in &metrics {
+        let measured = metric.overall.iter().chain(metric.bands.iter().map(|(_, measured)| measured));
+        // Differences and correlations may be negative.
+        let is_signed = ["gain", "less", "tau"].iter().any(|word| metric.name.contains(word));
+        let least = if is_signed { -1.0 } else { 0.0 };
+        for estimate in measured.map(|measured| measured.estimate) {
+            let order = [least, estimate.low, estimate.value, estimate.high, 1.0];
+            assert!(order.is_sorted(), "{}: {estimate:?}", metric.name);
+        }
+    }
 }
 
 #[test]

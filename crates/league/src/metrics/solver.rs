@@ -35,7 +35,7 @@ pub fn solver(samples: &[SolverSample], bands: &Bands) -> Vec<Metric> {
     vec![
         Metric::share("moves that keep the value", &all, bands),
         Metric::share("the same where it could be lost", &hard, bands),
-        Metric::mean("mean loss in points", &losses, bands, 0.0..=f64::INFINITY),
+        Metric::mean("mean loss in points", &losses, bands, 0.0..=1.0),
     ]
 }
 
