@@ -34,7 +34,7 @@ pub enum JobEvent<'a> {
         n_total: u64,
         /// Items a second in this run.
         per_second: f64,
-        /// Time left at that rate.
+        /// Time left at that rate; `None` before the first item of this run.
         left: Option<Duration>,
     },
     /// A shard is safe on disk.
@@ -58,11 +58,38 @@ impl Meter {
 
     pub(crate) fn add(&mut self, n: u64) -> JobEvent<'static> {
         self.n_done = self.n_done.saturating_add(n);
-        let seconds = self.started.elapsed().as_secs_f64();
+        self.event(self.started.elapsed())
+    }
+
+    /// Where the job stands after some time of this run.
+    fn event(&self, elapsed: Duration) -> JobEvent<'static> {
+        let seconds = elapsed.as_secs_f64();
         let per_second = self.n_done.saturating_sub(self.n_before) as f64 / seconds.max(1e-9);
         let n_left = self.n_total.saturating_sub(self.n_done) as f64;
         let left =
             (per_second > 0.0).then(|| Duration::try_from_secs_f64(n_left / per_second).ok()).flatten();
         JobEvent::Progress { n_done: self.n_done, n_total: self.n_total, per_second, left }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_of_earlier_runs_are_done_but_not_part_of_the_rate() {
+        let mut meter = Meter::new(100, 90);
+        let mut after_a_minute = |n| {
+            meter.add(n);
+            match meter.event(Duration::from_secs(60)) {
+                JobEvent::Progress { n_done, n_total, per_second, left } => {
+                    (n_done, n_total, 60.0 * per_second, left.map(|left| left.as_secs()))
+                }
+                JobEvent::Shard(_) => panic!("no shard was written"),
+            }
+        };
+        assert_eq!(after_a_minute(0), (90, 100, 0.0, None));
+        assert_eq!(after_a_minute(2), (92, 100, 2.0, Some(240)));
+        assert_eq!(after_a_minute(8), (100, 100, 10.0, Some(0)));
     }
 }
