@@ -40,6 +40,20 @@ fn games_of_the_real_model_repeat_exactly() {
     }
 }
 
+/// As many runs as "the same in ten runs" means.
+#[test]
+#[ignore = "sixty searched games of the real model, minutes of two cores"]
+fn ten_runs_of_the_real_model_are_the_same() {
+    for rules in Rules::ALL {
+        let spec = "mav-mcts:sims=32,batch=16,threads=2";
+        let first = told(&game(rules, spec));
+        assert_eq!(first.len(), 4, "{rules}");
+        for run in 2..=10 {
+            assert_eq!(told(&game(rules, spec)), first, "{rules}, run {run}");
+        }
+    }
+}
+
 /// Two games at once share batches with each other: neither may notice.
 #[test]
 fn a_game_does_not_depend_on_what_shares_its_batches() {
