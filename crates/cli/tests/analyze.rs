@@ -93,8 +93,7 @@ fn ctrl_c_ends_the_search_and_shows_what_it_found() {
         .spawn()
         .unwrap();
     let mut notices = BufReader::new(child.stderr.take().unwrap()).lines();
-    // Long enough for the handler to be there; a signal before that ends the program, and the test.
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    wait_for_search(child.id());
     let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(killed.unwrap().success());
     assert!(notices.next().unwrap().unwrap().starts_with("finishing the search in hand; Ctrl-C again"));
@@ -102,6 +101,29 @@ fn ctrl_c_ends_the_search_and_shows_what_it_found() {
     let table = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && table.lines().count() == 9, "{table}");
 }
+
+/// Waits until a process handles Ctrl-C, which would end it before, and has then searched for a fifth of a second.
+fn wait_for_search(process: u32) {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/{process}/{name}")).unwrap();
+    let is_handled = || {
+        let status = read("status");
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(caught.trim(), 16).unwrap() >> (SIGINT - 1) & 1 == 1
+    };
+    // Hundredths of a second of the processor; the fields before it follow the name in brackets.
+    let spent =
+        || -> u64 { read("stat").rsplit_once(") ").unwrap().1.split(' ').nth(11).unwrap().parse().unwrap() };
+    let wait = || std::thread::sleep(std::time::Duration::from_millis(20));
+    while !is_handled() {
+        wait();
+    }
+    let before = spent();
+    while spent() < before + 20 {
+        wait();
+    }
+}
+
+const SIGINT: u32 = 2;
 
 #[test]
 fn an_engine_lists_every_move() {

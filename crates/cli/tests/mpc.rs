@@ -33,7 +33,16 @@ fn one_file_gives_the_table_and_the_same_command_goes_on() {
     mavis.write("mpc.toml", TABLE);
     let run = |flags: &str| mavis.stdout(&format!("mpc table --config mpc.toml --out table {flags}"));
     assert!(!run("--show").contains(" of "), "nothing is played yet");
-    let text = run("");
+    let played = mavis.output("mpc table --config mpc.toml --out table");
+    let notices = String::from_utf8_lossy(&played.stderr);
+    for beginning in [
+        "match 1 of 3, 1-stochastic: 0 of 12 games on disk",
+        "match 2 of 3, half-deterministic: 0 of 8 games on disk",
+        "match 3 of 3, 2-deterministic: 0 of 4 games on disk",
+    ] {
+        assert!(notices.lines().any(|line| line.starts_with(beginning)), "{beginning}: {notices}");
+    }
+    let text = String::from_utf8(played.stdout).unwrap();
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
     assert_eq!(rows.len(), 5, "{text}");
     assert_eq!(

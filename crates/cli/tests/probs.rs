@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
+use crate::support::pty::Terminal;
 use mavis_testkit::Program;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -38,6 +39,24 @@ fn a_killed_run_ends_with_the_same_weights() {
         text.lines().count()
     };
     assert_eq!(n_lines("whole"), n_lines("killed"));
+}
+
+/// The first rating and the first games of a round that would take long, and then the program is killed.
+#[test]
+fn a_round_shows_how_far_it_is() {
+    let mavis = mavis();
+    let long = "probs train --game connect4 --rounds 2 --set net=10k --set games=5000 \
+                --set evaluation.games=4 --set evaluation.plies=1 --out shown";
+    let mut terminal = Terminal::start(mavis.command(long));
+    terminal.expect("rated after 0 rounds: ");
+    let mut done = String::from("0");
+    while done == "0" {
+        terminal.expect("round 1 of 2: self-play, games ");
+        let line = terminal.expect(" of 5000");
+        line.trim_end_matches(" of 5000").clone_into(&mut done);
+    }
+    let done: u32 = done.parse().unwrap();
+    assert!(done <= 5000, "{done}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The real binary: answers on stdout, one line and exit code 2 for bad input.
 
+use crate::support::pty::Terminal;
 use mavis_testkit::Program;
 
 fn mavis() -> Program {
@@ -112,6 +113,15 @@ fn connect_four_is_solved_on_the_command_line() {
     assert!(empty.contains("4    1  wins in 41 plies"), "the first player wins in the center: {empty}");
     mavis().check_bad("solve --game connect4 1111111", "move 7");
     mavis().check_bad("solve --game chess 1", "no exact solver");
+}
+
+/// A position that takes seconds, which the test does not wait for.
+#[test]
+fn a_solver_shows_at_a_terminal_that_it_works() {
+    let mavis = mavis();
+    let mut terminal = Terminal::start(mavis.command("solve 444444"));
+    let shown = terminal.expect("solving");
+    assert!(!shown.contains("score"), "{shown}");
 }
 
 #[test]

@@ -10,8 +10,8 @@ use indicatif::ProgressBar;
 use mavis_game::Rules;
 use mavis_net::Device;
 use mavis_probs::{
-    Algorithm, Axis, Elsewhere, Meter, ProbsError, ProbsJob, ProbsSettings, RunOptions, Stage, elo_curve,
-    preset, read_metrics, train, wire::Line,
+    Algorithm, Axis, Elsewhere, Meter, Phase, ProbsError, ProbsJob, ProbsSettings, RunOptions, Stage,
+    elo_curve, preset, read_metrics, train, wire::Line,
 };
 use mavis_queue::{Files, Submitter};
 use serde_json::json;
@@ -200,8 +200,7 @@ impl Ticker {
         let (bar, meter, done) = (bar.clone(), Arc::clone(meter), Arc::clone(&over));
         std::thread::spawn(move || {
             while !done.load(Ordering::Relaxed) && !bar.is_hidden() {
-                let Stage { round, phase, done, total } = meter.stage();
-                bar.set_message(format!("round {round} of {n_rounds}: {phase} {done} of {total}"));
+                bar.set_message(stage_line(meter.stage(), n_rounds));
                 bar.tick();
                 std::thread::sleep(Duration::from_millis(200));
             }
@@ -213,6 +212,16 @@ impl Ticker {
 impl Drop for Ticker {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Where a run stands, for people.
+fn stage_line(stage: Stage, n_rounds: u32) -> String {
+    let Stage { round, phase, done, total } = stage;
+    match (phase, round) {
+        (Phase::Start, _) => "starting".to_owned(),
+        (_, 0) => format!("before round 1 of {n_rounds}: {phase} {done} of {total}"),
+        _ => format!("round {round} of {n_rounds}: {phase} {done} of {total}"),
     }
 }
 
@@ -276,5 +285,18 @@ fn show(line: &Line) {
                 agents.join("  ")
             ));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_of_a_stage_counts_from_the_first_round() {
+        let line = |round, phase| stage_line(Stage { round, phase, done: 3, total: 20 }, 6);
+        assert_eq!(line(0, Phase::Start), "starting");
+        assert_eq!(line(0, Phase::Rating), "before round 1 of 6: rating, games 3 of 20");
+        assert_eq!(line(2, Phase::Value), "round 2 of 6: training V, minibatches 3 of 20");
     }
 }
