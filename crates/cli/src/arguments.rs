@@ -100,4 +100,18 @@ mod tests {
         }
         visit(&mut Arguments::command(), "mavis");
     }
+
+    /// Every start of Othello begins with a hyphen.
+    #[test]
+    fn positions_may_begin_with_a_hyphen_wherever_one_is_given() {
+        fn count(command: &clap::Command) -> usize {
+            let positions =
+                command.get_arguments().filter(|argument| argument.get_long() == Some("position"));
+            let here = positions
+                .inspect(|argument| assert!(argument.is_allow_hyphen_values_set(), "{}", command.get_name()))
+                .count();
+            here + command.get_subcommands().map(count).sum::<usize>()
+        }
+        assert!(count(&Arguments::command()) >= 4);
+    }
 }

@@ -50,6 +50,8 @@ fn positions_may_begin_with_a_hyphen() {
     let shown = mavis().stdout(&format!("show --game othello --position '{start}' --moves D3"));
     assert!(shown.contains(" O"), "{shown}");
     mavis().run(&format!("analyze --game othello --position '{start}' --player mcts:sims=20"));
+    assert_eq!(mavis().stdout(&format!("perft --game othello --position '{start}' --depth 2")), "12\n");
+    mavis().run(&format!("play --game othello --position '{start}' --first random --second random"));
 }
 
 #[test]

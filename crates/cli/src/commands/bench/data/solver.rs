@@ -95,3 +95,26 @@ pub(super) fn text(sets: &[Solved]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_of_the_text_was_measured_but_for_the_nodes_of_pons() {
+        let solved = Solved {
+            set: "a set",
+            positions: 12,
+            wrong: 2,
+            nodes_per_position: 34.0,
+            processor_seconds: 0.056,
+            pons_nodes_per_position: 78.0,
+        };
+        let text = text(&[solved]);
+        let (head, row) = text.split_once('\n').unwrap();
+        assert!(head.ends_with("nodes/position  (Pons)         ms"), "{head}");
+        let numbers = row.split(|letter: char| letter != '.' && !letter.is_ascii_digit());
+        let numbers: Vec<&str> = numbers.filter(|part| !part.is_empty()).collect();
+        assert_eq!(numbers, ["10", "12", "34", "78", "56.0"]);
+    }
+}
