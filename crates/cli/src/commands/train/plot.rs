@@ -240,4 +240,20 @@ mod tests {
         assert_eq!(loss(Against::Steps), [(100.0, 3.0), (200.0, 2.0)]);
         assert_eq!(loss(Against::Examples), [(1.0, 3.0), (1.5, 2.0)]);
     }
+
+    #[test]
+    fn labels_of_every_panel_are_whole_and_cover_nothing() {
+        let names = ["r".to_owned()];
+        let points: Vec<(f64, f64)> = (1..6).map(|k| (f64::from(k), 0.1 * f64::from(k))).collect();
+        let panels: Vec<Panel> = PANELS
+            .iter()
+            .map(|shown| {
+                let empty = panel(shown, &[], Against::Minutes, Some("valid_connect4"));
+                Panel { lines: vec![Line { name_idx: 0, points: points.clone() }], ..empty }
+            })
+            .collect();
+        let svg = super::panels("minutes", &names, &panels).unwrap();
+        assert!(mavis_testkit::check_drawing(&svg) > PANELS.len());
+        assert!(!svg.contains('…'), "no title is shortened");
+    }
 }
