@@ -196,6 +196,8 @@ impl AnswerProgress {
                 self.list_opening.iter().skip(self.column).copied().collect()
             }
             Line::List if full && self.awaits_value().is_none() => vec![LINE_END],
+            // "invalid" and the outcome are all that a list of a finished game has.
+            Line::List if self.over && self.column == self.list_opening.len() + 2 => vec![LINE_END],
             Line::Best if self.column == 0 => vec![vocab::BEST_ACTION],
             Line::Best if self.column == 2 => vec![LINE_END],
             _ => Vec::new(),

@@ -87,6 +87,52 @@ fn every_token_of_a_faithful_trace_is_due() {
 }
 
 #[test]
+fn what_is_demanded_is_the_only_token_that_the_grammar_takes() {
+    let (mut n_demanded, mut n_open) = (0, 0);
+    for rules in GAMES {
+        for seed in [1, 2] {
+            let trace = random_trace(rules, seed);
+            let mut rng = random(seed);
+            let mut progress = TraceProgress::new(trace.shape, &trace.root.position);
+            for &token in &write_trace(&trace)[progress.prompt_len()..] {
+                let demanded = progress.demanded();
+                assert!(demanded.is_none_or(|demanded| demanded == token), "{rules} {seed}");
+                // At some places every token of the vocabulary is tried. Not in states: their last field is refused by what they say.
+                let in_state = demanded.is_none() && progress.current().position.is_none();
+                if rng.random_range(0..6) == 0 && !in_state {
+                    let fits = |&token: &Token| progress.clone().push(token) != Step::Broken;
+                    let taken: Vec<Token> = (0..vocabulary().len() as Token).filter(fits).collect();
+                    match demanded {
+                        Some(demanded) => assert_eq!(taken, [demanded]),
+                        // The end of a list of all moves is left to the model, in Connect Four even where the list has all columns.
+                        None => assert!(taken.len() > 1 || progress.listed().is_some(), "{rules} {seed}"),
+                    }
+                    n_demanded += usize::from(demanded.is_some());
+                    n_open += usize::from(demanded.is_none());
+                }
+                progress.push(token);
+            }
+            assert_eq!(progress.demanded(), None);
+        }
+    }
+    assert!(n_demanded > 100 && n_open > 100, "{n_demanded} {n_open}");
+}
+
+#[test]
+fn an_expansion_names_a_child_in_both_orders() {
+    let word = |text: &str| vocabulary().token(text).unwrap();
+    for seed in 0..40 {
+        let trace = random_trace(Rules::Connect4, seed);
+        let mut tokens = write_trace(&trace);
+        let Some(last) = tokens.iter().rposition(|&token| token == word(">:\n")) else { continue };
+        tokens.truncate(last + 1);
+        let (mut progress, _) = follow(&trace, &tokens);
+        assert_eq!(progress.demanded(), Some(word("<root")));
+        assert_eq!(progress.push(word("Evaluation for node: <root")), Step::Broken, "{:?}", trace.shape);
+    }
+}
+
+#[test]
 fn the_tree_is_known_at_every_moment() {
     let trace = random_trace(Rules::Othello, 8);
     assert!(trace.root.children.len() > 1, "a tree");

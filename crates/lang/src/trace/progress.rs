@@ -279,7 +279,10 @@ impl TraceProgress {
                 self.demand(|tokens| tokens.extend(moves));
                 self.want = Want::ChildMove;
             }
-            Want::ChildOrEvaluation if token == vocab::EVALUATE => return self.begin_evaluation(),
+            // An expansion names at least one child; breadth first, other nodes may wait for theirs.
+            Want::ChildOrEvaluation if token == vocab::EVALUATE && !self.current().children.is_empty() => {
+                return self.begin_evaluation();
+            }
             Want::ChildMove => {
                 let Some(mv) = moves::move_of(rules, token) else { return false };
                 let node_idx = self.node_idx();

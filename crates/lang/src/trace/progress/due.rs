@@ -29,13 +29,31 @@ pub enum Due {
 }
 
 impl TraceProgress {
+    /// The one token that the grammar takes next, by itself and by what the trace has said: `None` where there is a choice, and once the
+    /// trace is done or broken. The end of a list of all moves counts as a choice. Neither the rules of the game nor minimax demand
+    /// anything, but [`TraceProgress::due`] knows them.
+    #[must_use]
+    pub fn demanded(&self) -> Option<Token> {
+        if self.step != Step::More {
+            return None;
+        }
+        if let Some(&token) = self.demanded.last() {
+            return Some(token);
+        }
+        match &self.want {
+            Want::Answer(answering) => answering.progress.forced().first().copied(),
+            Want::ChildOrEvaluation if self.current().children.is_empty() => Some(vocab::NODE),
+            _ => None,
+        }
+    }
+
     /// What a faithful trace has next; `None` once it is done or broken.
     #[must_use]
     pub fn due(&self) -> Option<Due> {
         if self.step != Step::More {
             return None;
         }
-        if let Some(&token) = self.demanded.last() {
+        if let Some(token) = self.demanded() {
             return Some(Due::Token(token));
         }
         let rules = self.shape.rules;
@@ -106,9 +124,6 @@ impl TraceProgress {
 impl Answering {
     fn due(&self, node: &LiveNode, n_tokens: usize) -> Due {
         if let Some(&token) = n_tokens.checked_sub(self.start).and_then(|column| self.state.get(column)) {
-            return Due::Token(token);
-        }
-        if let Some(&token) = self.progress.forced().first() {
             return Due::Token(token);
         }
         if let Some(mv) = self.progress.awaits_value() {
