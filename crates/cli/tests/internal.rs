@@ -49,6 +49,32 @@ fn traces_are_checked_and_compared_with_plain_decoding() {
 }
 
 #[test]
+fn mended_headers_are_counted() {
+    let mavis = program();
+    let line = "eval internal --input start.parquet --size 3,1 --plain --json --player mav-is:grammar=";
+    mavis.write("start.fen", "......./......./......./......./......./....... x\n");
+    mavis.run("data import start.fen --format positions --game connect4 --out start.parquet");
+    let of = |grammar: &str| -> Value {
+        serde_json::from_str(&mavis.stdout(&format!("{line}{grammar}"))).unwrap()
+    };
+    let value = |json: &Value, name: &str| {
+        let metrics = json["rows"][0]["metrics"].as_array().unwrap();
+        let metric = metrics.iter().find(|metric| metric["name"] == name).unwrap();
+        metric["overall"]["value"].as_f64().unwrap()
+    };
+    // On the empty board the model names another game in the headers of children.
+    let (free, demanded) = (of("free"), of("demanded"));
+    for name in ["Faithful traces", "Faithful, none mended"] {
+        assert_eq!(value(&free, name), 0.0, "{free}");
+    }
+    assert_eq!(value(&free, "Tokens mended"), 0.0);
+    assert_eq!(value(&demanded, "Faithful traces"), 1.0, "{demanded}");
+    assert_eq!(value(&demanded, "Faithful, none mended"), 0.0);
+    assert_eq!(value(&demanded, "Same text without drafts"), 1.0);
+    assert!(value(&demanded, "Tokens mended") >= 1.0);
+}
+
+#[test]
 fn trees_that_do_not_fit_and_bad_sizes_get_one_line() {
     let mavis = program();
     for (line, expected) in [
@@ -57,6 +83,8 @@ fn trees_that_do_not_fit_and_bad_sizes_get_one_line() {
         ("eval internal --size 3", "expected BREADTH,DEPTH"),
         ("eval internal --size 0,1", "expected BREADTH,DEPTH"),
         ("eval internal --player mav-is:sims=3", "has no effect here"),
+        ("eval internal --player mav-is:grammar=strict", "bad value 'strict' for grammar"),
+        ("analyze --game chess --player mav-is:grammar=strict", "bad value 'strict' for grammar"),
         ("analyze --game chess --player mav-is:top=0", "bad value '0' for top"),
     ] {
         mavis.check_bad(line, expected);

@@ -17,7 +17,7 @@ pub use fan::FanOutAnswer;
 pub use greedy::{Decoded, GreedySettings};
 pub use list::ListOrder;
 pub use text::{TextSettings, WrittenToken};
-pub use trace::{TraceDecodeSettings, TraceStream};
+pub use trace::{Grammar, TraceDecodeSettings, TraceStream};
 
 use crate::{InputAttention, MavModel, ModelError};
 use mavis_lang::{Request, Token};

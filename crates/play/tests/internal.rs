@@ -182,6 +182,30 @@ fn whole_games_are_played_and_repeat() {
 }
 
 #[test]
+fn the_grammar_mends_headers_that_name_another_game() {
+    let mut registry = Registry::default();
+    add_models(&mut registry, shipped, searching);
+    for rules in [Rules::Connect4, Rules::Hex { size: 7, swap: false }] {
+        let start = Position::start(rules);
+        let analyze = |spec: &str| {
+            let mut player = registry.build(&spec.parse().unwrap(), 1).unwrap();
+            player.analyze(&mut Turn::alone(&start, Limit::default(), &mut |_: &Thought| {})).unwrap()
+        };
+        for (breadth, n_nodes) in [(2, 3), (3, 4)] {
+            let mended = analyze(&format!("mav-is:breadth={breadth},depth=1,threads=2,grammar=demanded"));
+            let thought = &mended.choice.thought;
+            assert_eq!((&thought.note, thought.broken), (&None, None), "{rules} {breadth}");
+            assert_eq!(thought.tree.as_ref().unwrap().nodes.len(), n_nodes, "{rules}");
+            assert_eq!(mended.moves.iter().filter(|entry| entry.visits.is_some()).count(), n_nodes - 1);
+        }
+        // The model by itself writes the name of another game at the first child.
+        let free = analyze("mav-is:breadth=3,depth=1,threads=2,grammar=free").choice.thought;
+        assert_eq!(free.broken, Some("malformed"), "{rules}");
+        assert!(free.note.unwrap().contains("<mav game="), "{rules}");
+    }
+}
+
+#[test]
 fn searches_outside_take_the_values_of_the_search_inside() {
     let mut registry = Registry::default();
     add_models(&mut registry, shipped, searching);

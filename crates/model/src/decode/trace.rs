@@ -4,10 +4,13 @@
 //! decisions by the values. All that is drafted at once and checked in one pass, as drafted states are. What is left are the
 //! lists. Moves that may be listed are run as branches of the place where the list opens; their values, and the likelihood of each
 //! move as the next one, draft the list. A few moves are run in the pass that checks the draft before the list, many in the pass after
-//! it, when the likeliest of them are known. A token is written only where the network itself likes it best after all tokens
-//! before it, so the text is that of plain greedy decoding.
+//! it, when the likeliest of them are known. A token is written only where plain greedy decoding would write it after all tokens
+//! before it, so the text is the same. That token is the one that the network likes best, unless the settings say otherwise.
 
+mod grammar;
 mod hints;
+
+pub use grammar::Grammar;
 
 use super::{MavDecoder, likeliest, list::ListRule};
 use crate::{InputAttention, ModelError, fan_out::value_distribution, reading::ReadText};
@@ -46,13 +49,15 @@ pub struct TraceDecodeSettings {
     /// Whether a list may name a move a second time where the network likes that best, which breaks the trace; otherwise the
     /// likeliest token that is none of the listed moves is written.
     pub repeats: bool,
+    /// Who writes what the grammar demands.
+    pub grammar: Grammar,
 }
 
 impl TraceDecodeSettings {
     /// The likeliest text, with drafts.
     #[must_use]
     pub fn new(max_tokens: usize) -> Self {
-        Self { max_tokens, drafting: true, scoring: Scoring::Max, repeats: true }
+        Self { max_tokens, drafting: true, scoring: Scoring::Max, repeats: true, grammar: Grammar::Free }
     }
 }
 
@@ -74,6 +79,7 @@ pub struct TraceStream {
     /// What a pass costs beside its tokens, in tokens.
     pass_cost: f32,
     n_passes: usize,
+    n_mended: usize,
 }
 
 impl TraceStream {
@@ -87,6 +93,12 @@ impl TraceStream {
     #[must_use]
     pub fn n_passes(&self) -> usize {
         self.n_passes
+    }
+
+    /// Tokens that the grammar demanded and the network would not have written; with [`Grammar::Free`] there are none.
+    #[must_use]
+    pub fn n_mended(&self) -> usize {
+        self.n_mended
     }
 
     /// Whether there is more to write.
@@ -121,6 +133,7 @@ impl MavDecoder {
             anchor: 0,
             pass_cost: if on_processor { PASS_ON_PROCESSOR } else { PASS_ON_GPU },
             n_passes: 0,
+            n_mended: 0,
         })
     }
 
@@ -299,7 +312,10 @@ impl TraceStream {
             if due == Some(Due::Listed) {
                 self.hints.order(&self.progress, row);
             }
-            let token = self.next_token(row, due);
+            let own = self.next_token(row, due);
+            let demanded = self.progress.demanded().filter(|_| self.settings.grammar == Grammar::Demanded);
+            let token = demanded.unwrap_or(own);
+            self.n_mended += usize::from(token != own);
             self.progress.push(token);
             if !self.is_open() {
                 break;

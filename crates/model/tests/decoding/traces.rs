@@ -4,17 +4,17 @@ use super::trained::{config, fit, model};
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{
     Step, Top, check_trace, grow_trace,
-    trace::{Evaluation, Order, Shape, trace_example},
+    trace::{Evaluation, Order, Shape, TraceProgress, trace_example},
 };
 use mavis_model::{
     InputAttention::{Causal, Reread},
     MavModel,
-    decode::{MavDecoder, TraceDecodeSettings, TraceStream},
+    decode::{Grammar, MavDecoder, TraceDecodeSettings, TraceStream},
     pack::{LossSettings, PackedBatch, Packer},
 };
 use mavis_net::{Precision, initial_parameters};
 use mavis_value::Scoring;
-use rand::SeedableRng;
+use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::LazyLock;
 
@@ -152,6 +152,60 @@ fn networks_that_know_no_traces_write_the_same_with_and_without_drafts_and_stop(
             assert_ne!(plain.progress().step(), Step::Done);
         }
     }
+}
+
+/// Whether the grammar demanded a token where the last one stands.
+fn ends_where_one_is_demanded(stream: &TraceStream, root: &Position) -> bool {
+    let written = stream.progress();
+    let mut progress = TraceProgress::new(*written.shape(), root);
+    let n_tokens = written.tokens().len();
+    for &token in &written.tokens()[progress.prompt_len()..n_tokens - 1] {
+        progress.push(token);
+    }
+    progress.demanded().is_some()
+}
+
+#[test]
+fn traces_never_break_where_the_grammar_demands_a_token_with_drafts_and_without() {
+    // Weights that are off by ever more: the networks know headers less and less, in the end nothing at all.
+    let (mut n_mended, mut n_broken, mut n_nodes) = (0, 0, 0);
+    for (seed, noise) in [0.0, 0.005, 0.01, 0.02, 0.3].into_iter().enumerate() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed as u64);
+        let parameters = searcher().parameters.iter().map(|x| x + noise * rng.random_range(-1.0..1.0_f32));
+        let model = MavModel { parameters: parameters.collect(), ..searcher().clone() };
+        let mut decoder = MavDecoder::cpu(&model, Precision::Exact).unwrap();
+        // The same board under the name of another game, which the network has never seen, and one that it knows.
+        let (unknown, known) = (Position::start(Rules::Hex { size: 3, swap: true }), &roots()[1]);
+        for (shape, root) in shapes().into_iter().flat_map(|shape| [(shape, &unknown), (shape, known)]) {
+            let shape = Shape { rules: root.rules(), ..shape };
+            let free = TraceDecodeSettings {
+                scoring: Scoring::Mean,
+                repeats: false,
+                ..TraceDecodeSettings::new(600)
+            };
+            let demanded = TraceDecodeSettings { grammar: Grammar::Demanded, ..free };
+            let drafted = decoder.write_trace(shape, root, demanded).unwrap();
+            let plain = TraceDecodeSettings { drafting: false, ..demanded };
+            let plain = decoder.write_trace(shape, root, plain).unwrap();
+            assert_eq!(drafted.progress().tokens(), plain.progress().tokens(), "{shape:?} {root} {noise}");
+            assert_eq!(drafted.n_mended(), plain.n_mended());
+            if drafted.progress().step() == Step::Broken {
+                assert!(!ends_where_one_is_demanded(&drafted, root), "{shape:?} {root} {noise}");
+                n_broken += 1;
+            }
+            let free = decoder.write_trace(shape, root, free).unwrap();
+            assert_eq!(free.n_mended(), 0);
+            if drafted.n_mended() == 0 {
+                assert_eq!(free.progress().tokens(), drafted.progress().tokens());
+            } else {
+                assert!(free.progress().step() == Step::Broken && ends_where_one_is_demanded(&free, root));
+                n_nodes += drafted.progress().nodes().len() - free.progress().nodes().len();
+            }
+            n_mended += drafted.n_mended();
+        }
+    }
+    // Headers of children were mended, since some of those traces have nodes that they would not have had.
+    assert!(n_mended > 10 && n_broken > 10 && n_nodes > 0, "{n_mended} {n_broken} {n_nodes}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use mavis_lang::{
 };
 use mavis_model::{
     MavModel, ModelError,
-    decode::MavDecoder,
+    decode::{Grammar, MavDecoder},
     evaluator::{Embedded, EmbeddedSettings, PassCounter},
     internal::{Internal, InternalSettings},
 };
@@ -160,7 +160,7 @@ fn threads_key() -> Key {
 
 /// The options of internal search.
 fn internal_keys() -> Vec<Key> {
-    let InternalPlayerSettings { breadth, depth, compact, order, context, scoring, repeats, .. } =
+    let InternalPlayerSettings { breadth, depth, compact, order, context, scoring, repeats, grammar, .. } =
         InternalPlayerSettings::default();
     let integer = |name, most, default: usize, help| {
         let default = default.to_string();
@@ -203,6 +203,12 @@ fn internal_keys() -> Vec<Key> {
             default: repeats.to_string(),
             help: "Let a list name a move twice where the model wants to, which breaks the trace.",
         }),
+        Key::from(Tunable {
+            name: "grammar",
+            range: Range::Choice(Grammar::WORDS),
+            default: grammar.to_string(),
+            help: "Tokens that the grammar leaves no choice of: written by the model (free), or as demanded.",
+        }),
     ]
 }
 
@@ -229,6 +235,7 @@ fn internal_player(
         context: options.positive("context")?.unwrap_or(defaults.context),
         scoring: options.value("scoring")?.unwrap_or(defaults.scoring),
         repeats: options.value("repeats")?.unwrap_or(defaults.repeats),
+        grammar: options.value("grammar")?.unwrap_or(defaults.grammar),
         top,
     };
     if settings.depth > MAX_DEPTH {

@@ -19,7 +19,7 @@ use mavis_lang::{
     vocabulary,
 };
 use mavis_model::{
-    decode::TraceDecodeSettings,
+    decode::{Grammar, TraceDecodeSettings},
     internal::{Internal, Written},
 };
 use mavis_value::Scoring;
@@ -50,6 +50,8 @@ pub struct InternalPlayerSettings {
     pub scoring: Scoring,
     /// Whether a list may name a move a second time, which breaks the trace.
     pub repeats: bool,
+    /// Who writes what the grammar demands.
+    pub grammar: Grammar,
 }
 
 impl Default for InternalPlayerSettings {
@@ -64,6 +66,7 @@ impl Default for InternalPlayerSettings {
             context: 8_192,
             scoring: Scoring::Mean,
             repeats: false,
+            grammar: Grammar::Free,
         }
     }
 }
@@ -106,6 +109,7 @@ impl InternalPlayerSettings {
         TraceDecodeSettings {
             scoring: self.scoring,
             repeats: self.repeats,
+            grammar: self.grammar,
             ..TraceDecodeSettings::new(max_tokens)
         }
     }

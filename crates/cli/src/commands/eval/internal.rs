@@ -29,12 +29,13 @@ use std::time::Instant;
 /// Each game and size of tree has a column. Faithful: the trace is complete and every decision follows from the values in it. Wholly
 /// right: also every state, list, end and expansion agrees with the rules. States, moves, lists, expansions and decisions are counted
 /// over nodes; a broken trace counts up to where it breaks. Minimax: an external search by the rules over the same model's evaluations
-/// (the value that the player writes: scoring=max or mean). Seconds: the time of a batch, divided by its traces.
+/// (the value that the player writes: scoring=max or mean). Mended: tokens that the grammar demanded against the model
+/// (grammar=demanded); traces without any are those that the model writes by itself. Seconds: the time of a batch, divided by its traces.
 ///
 /// Example: mavis eval internal --game connect4 --game chess --size 3,1 --size 4,2 --positions 100
 #[derive(Args)]
 pub(crate) struct Internal {
-    /// The model, as a player: mav-is for the bundled one, mav-is:model=FILE,device=cuda for another; options compact, top and context apply
+    /// The model, as a player: mav-is for the bundled one, mav-is:model=FILE,device=cuda for another; its options compact, top, order, context, scoring, repeats and grammar apply
     #[arg(long, default_value = "mav-is")]
     player: String,
     /// The games, e.g. connect4 or hex:size=7; repeatable
@@ -99,6 +100,8 @@ struct Sample {
     value_difference: Option<f64>,
     broken: Option<String>,
     tokens: f64,
+    /// Tokens among them that the grammar wrote against the model.
+    n_mended: usize,
     passes: f64,
     seconds: f64,
     plain: Option<Plain>,
@@ -115,8 +118,10 @@ impl Internal {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let sizes = self.sizes()?;
         let sets = self.sets()?;
-        let mut named =
-            NamedModel::read(&self.player, &["compact", "top", "order", "context", "scoring", "repeats"])?;
+        let mut named = NamedModel::read(
+            &self.player,
+            &["compact", "top", "order", "context", "scoring", "repeats", "grammar"],
+        )?;
         if !named.spec.options.contains_key("precision") {
             // As the player has it: drafts change nothing only where rows do not depend on their number.
             named.precision = Precision::Exact;
@@ -296,6 +301,7 @@ impl Asked {
         take("order", option("order"), &mut settings.order)?;
         take("scoring", option("scoring"), &mut settings.scoring)?;
         take("repeats", option("repeats"), &mut settings.repeats)?;
+        take("grammar", option("grammar"), &mut settings.grammar)?;
         Ok(Self { top, settings })
     }
 }
@@ -389,6 +395,7 @@ impl Sample {
             value_difference: decided.map(|value| f64::from((value - root.value).abs())),
             broken,
             tokens: (progress.tokens().len() - progress.prompt_len()) as f64,
+            n_mended: stream.n_mended(),
             passes: stream.n_passes() as f64,
             seconds,
             plain: None,
@@ -416,6 +423,7 @@ fn metrics(samples: &[Sample]) -> Vec<Metric> {
     let mut metrics = vec![
         share("Finished traces", &|sample| Some(sample.finished)),
         share("Faithful traces", &|sample| Some(sample.counts.faithful)),
+        share("Faithful, none mended", &|sample| Some(sample.counts.faithful && sample.n_mended == 0)),
         share("Wholly right traces", &|sample| Some(sample.wholly_right)),
         share("A legal move to play", &|sample| Some(sample.has_move)),
         nodes("States right", &|counts| counts.states),
@@ -426,6 +434,7 @@ fn metrics(samples: &[Sample]) -> Vec<Metric> {
         share("Same move as minimax", &|sample| Some(sample.same_move)),
         mean("Difference to minimax", &|sample| sample.value_difference),
         mean("Tokens", &|sample| Some(sample.tokens)),
+        mean("Tokens mended", &|sample| Some(sample.n_mended as f64)),
         mean("Passes", &|sample| Some(sample.passes)),
         mean("Seconds", &|sample| Some(sample.seconds)),
     ];
