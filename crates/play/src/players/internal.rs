@@ -66,7 +66,7 @@ impl Default for InternalPlayerSettings {
             context: 8_192,
             scoring: Scoring::Mean,
             repeats: false,
-            grammar: Grammar::Free,
+            grammar: Grammar::Demanded,
         }
     }
 }
