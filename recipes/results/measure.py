@@ -157,6 +157,10 @@ class Plan:
         if "config" not in measurement:
             return
         text = (RECIPES / measurement["config"]).read_text()
+        if "game" in measurement:
+            was = re.search(r'^game = "(.*)"$', text, re.MULTILINE)[1]
+            text = text.replace(was, measurement["game"])
+            self.changes.append(f'game = "{measurement["game"]}"')
         if self.kind == "league":
             if self.settings.without:
                 name_of = lambda line: (re.search(r'name = "([^"]*)", player', line) or ["", ""])[1]

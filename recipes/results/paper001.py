@@ -7,7 +7,7 @@ from figures import plot
 from markdown import NOT_MEASURED, elo, overall, plain, players, share, table
 
 GAMES = (("chess", "chess"), ("chess960", "Chess960"), ("connect4", "Connect Four"), ("hex", "Hex 11x11"))
-INTERNAL = (("chess", "chess"), ("connect4", "Connect Four"), ("othello", "Othello"), ("hex", "Hex 7x7"))
+INTERNAL = (("chess", "chess"), ("connect4", "Connect Four"), ("othello", "Othello"), ("hex5", "Hex 5x5"), ("hex", "Hex 7x7"), ("hex9", "Hex 9x9"), ("hex11", "Hex 11x11"))
 
 
 def sections(page):
@@ -169,7 +169,8 @@ def internal(page):
     for game, title in INTERNAL:
         ours = players(page.result(f"internal-{game}"))
         rows = []
-        for name in ("none", "(2,1)", "(3,1)", "(4,1)", "(2,2)", "(3,2)", "(4,2)", "MCTS 4", "MCTS 16", "MCTS 64"):
+        engines = [name for name in ours if name.startswith("Stockfish")]
+        for name in ("none", "(2,1)", "(3,1)", "(4,1)", "(2,2)", "(3,2)", "(4,2)", "MCTS 4", "MCTS 16", "MCTS 64", *engines):
             player = ours.get(name)
             tokens = f"{player['tokens']:.0f}" if player and "tokens" in player else ""
             rows.append([name, elo(player and player["elo"]), tokens, str(player["games"]) if player else ""])
