@@ -23,6 +23,7 @@ mod conv_net;
 mod conv_pass;
 mod decoder;
 mod gpu;
+mod in_flight;
 mod memory;
 mod nccl;
 mod network;
@@ -35,7 +36,7 @@ mod spans;
 mod trainer;
 
 pub use conv_net::CudaConvNet;
-pub use decoder::{CudaDecoder, CudaDecoderOptions};
+pub use decoder::{CudaDecoder, CudaDecoderOptions, PassMode};
 pub use nccl::NcclRank;
 pub(crate) use nccl::gpu_of;
 pub use trainer::{CudaOptions, CudaTrainer};

@@ -30,6 +30,8 @@ impl Tuning {
     pub(super) const THOROUGH: Self = Self { candidates: 40, rounds: 3, micros: 400.0 };
     /// For inference, where every size of a batch brings shapes of its own, for which a search has to wait.
     pub(super) const QUICK: Self = Self { candidates: 8, rounds: 1, micros: 60.0 };
+    /// The first choice of the heuristic, which is not timed.
+    pub(super) const FIRST: Self = Self { candidates: 1, rounds: 1, micros: 0.0 };
 }
 
 /// Shape of a product in cuBLAS' terms: column-major, `d[m, n] = op(a)[m, k] op(b)[k, n]`.
@@ -142,6 +144,14 @@ impl Blas {
         self.plans.get(plan).map(|plan| (plan.shape, plan.microseconds))
     }
 
+    /// Shape and algorithm of a plan, for errors.
+    pub(super) fn explain(&self, plan: usize) -> String {
+        self.plans.get(plan).map_or_else(
+            || "no such plan".into(),
+            |plan| format!("{:?}, {}", plan.shape, configuration(&plan.algorithm)),
+        )
+    }
+
     fn multiply(
         &self,
         plan: &Plan,
@@ -243,6 +253,34 @@ impl Blas {
     }
 }
 
+/// The numbers by which the library tells algorithms apart, for errors.
+fn configuration(algorithm: &lt::cublasLtMatmulAlgo_t) -> String {
+    use lt::cublasLtMatmulAlgoConfigAttributes_t as Attribute;
+    let attributes = [
+        ("id", Attribute::CUBLASLT_ALGO_CONFIG_ID, 4),
+        ("tile", Attribute::CUBLASLT_ALGO_CONFIG_TILE_ID, 4),
+        ("stages", Attribute::CUBLASLT_ALGO_CONFIG_STAGES_ID, 4),
+        ("split_k", Attribute::CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4),
+        ("reduction", Attribute::CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 4),
+        ("swizzling", Attribute::CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 4),
+        ("custom", Attribute::CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 4),
+        ("inner", Attribute::CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, 2),
+        ("cluster", Attribute::CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2),
+    ];
+    let mut text = String::from("algorithm");
+    for (name, attribute, bytes) in attributes {
+        // Shorter attributes fill the low bytes, on the processors that have such GPUs.
+        let (mut value, mut written) = (0u32, 0usize);
+        let to = std::ptr::from_mut(&mut value).cast();
+        // SAFETY: the attribute has `bytes` bytes, at most the four of `value`.
+        let found = unsafe {
+            lt::cublasLtMatmulAlgoConfigGetAttribute(algorithm, attribute, to, bytes, &mut written).result()
+        };
+        text += &found.map_or_else(|_| format!(" {name} ?"), |()| format!(" {name} {value}"));
+    }
+    text
+}
+
 /// A column-major matrix without gaps.
 fn layout(
     kind: lt::cudaDataType,
@@ -293,16 +331,19 @@ impl Gpu {
             let operands = Operands::plain(a.address, b.address, d.address);
             plan.microseconds = f64::INFINITY;
             for algorithm in algorithms {
-                // A candidate that fails on this machine is passed over; if all do, the first is kept and reports why when it runs.
-                let Ok(time) = self.time(&|| self.blas.multiply(&plan, &algorithm, &operands, &self.stream))
-                else {
-                    continue;
-                };
-                if time < plan.microseconds {
+                // A candidate that is refused on this machine is passed over; if all are, the first is kept and reports why when it runs. One that
+                // faults is not: nothing runs on the device after that.
+                let time = self.time(&|| self.blas.multiply(&plan, &algorithm, &operands, &self.stream));
+                self.synchronize().map_err(|error| {
+                    let configuration = configuration(&algorithm);
+                    NetError::Device(format!("timing a product, {shape:?}, {configuration}: {error}"))
+                })?;
+                if let Ok(time) = time
+                    && time < plan.microseconds
+                {
                     (plan.microseconds, plan.algorithm) = (time, algorithm);
                 }
             }
-            self.synchronize()?;
         }
         self.blas.plans.push(plan);
         let index = self.blas.plans.len() - 1;

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::blas::Shape;
+use super::blas::{Shape, Tuning};
 use super::gpu::Graph;
+use super::in_flight::{Pass, PassSizes, Start, UnderWay};
 use super::memory::{Buffer, Pinned, turn};
 use super::network::{DeviceWeights, Extent, HALF, MAX_POSITIONS, Network};
 use super::op::Argument::{Address, Int};
@@ -27,12 +28,34 @@ pub struct CudaDecoderOptions {
     pub max_rows: usize,
     /// Tokens all caches together can hold; each takes whole pages of 64.
     pub cache_tokens: usize,
+    /// How passes are started.
+    pub mode: PassMode,
+    /// Whether algorithms of matrix products are timed and the fastest taken; otherwise the library's first choice is.
+    pub timed: bool,
 }
 
 impl Default for CudaDecoderOptions {
     fn default() -> Self {
-        Self { device: 0, max_tokens: 32_768, max_rows: 16_384, cache_tokens: 131_072 }
+        Self {
+            device: 0,
+            max_tokens: 32_768,
+            max_rows: 16_384,
+            cache_tokens: 131_072,
+            mode: PassMode::Recorded,
+            timed: true,
+        }
     }
+}
+
+/// How passes are started. All but the first are slow and serve to find the cause of a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassMode {
+    /// From a graph that is recorded the first time.
+    Recorded,
+    /// One operation after the other, without graphs.
+    Operations,
+    /// One operation after the other, each waited for, so that an error names the one that failed.
+    Stepwise,
 }
 
 /// A transformer with fixed parameters on a GPU, in bf16 with f32 sums and f32 logits.
@@ -50,6 +73,9 @@ pub struct CudaDecoder {
     /// Logits on their way back; more than fit here take the slower way through memory that is not pinned.
     results: Pinned,
     graphs: HashMap<Key, Graph>,
+    mode: PassMode,
+    /// Passes that were finished, for errors.
+    n_passes: u64,
 }
 
 /// Recorded passes that are kept.
@@ -82,7 +108,10 @@ impl CudaDecoder {
         let n_pages = options.cache_tokens.div_ceil(TILE);
         // The list of pages takes the place of the targets.
         let fields = Fields::new(max_tokens, options.max_rows.max(64), n_pages.max(64), false);
-        let net = Network::new(options.device, config, fields, false)?;
+        let mut net = Network::new(options.device, config, fields, false)?;
+        if !options.timed {
+            net.device.blas.tuning = Tuning::FIRST;
+        }
         if parameters.len() != net.layout.len() {
             return Err(NetError::Length {
                 what: "parameters",
@@ -108,6 +137,8 @@ impl CudaDecoder {
             words,
             results,
             graphs: HashMap::new(),
+            mode: options.mode,
+            n_passes: 0,
         })
     }
 
@@ -129,11 +160,11 @@ impl CudaDecoder {
     }
 
     /// Sizes to run a batch at.
-    fn extent(&self, n_tokens: usize, packed: PackedSizes) -> Extent {
-        let room = &self.room;
+    fn extent(&self, packed: PackedSizes) -> Extent {
         Extent {
-            n_tokens: rounded(n_tokens, room.max_tokens),
-            n_rows: rounded(packed.n_rows, room.max_rows),
+            // What the fields were laid out for.
+            n_tokens: self.net.fields.max_tokens,
+            n_rows: rounded(packed.n_rows, self.room.max_rows),
             // As many as the fields have room for: tiles that are not there cost nothing, and every other number of them is another
             // kind of pass to record.
             n_tiles: self.net.fields.max_tiles,
@@ -146,32 +177,47 @@ impl CudaDecoder {
     fn run(
         &mut self,
         packed: PackedSizes,
-        n_tokens: usize,
+        sizes: PassSizes,
         paged: bool,
         columns: Range<usize>,
     ) -> Result<Logits, NetError> {
-        let device = &self.net.device;
-        device.upload_async(&device.stream, &self.net.block, &self.words, packed.words)?;
-        let extent = self.extent(n_tokens, packed);
-        let n_columns = columns.len();
-        let key = Key { extent, paged, columns };
-        if let Some(graph) = self.graphs.get(&key) {
-            graph.launch()?;
-        } else {
-            let ops = self.ops(&key)?;
-            self.net.device.run_all(&ops)?;
-            let graph = self.net.device.capture(&ops)?;
-            // A long league comes to hundreds of kinds of passes; beyond this, start over. Graphs go while no other thread records one, as
-            // memory does.
-            if self.graphs.len() >= MOST_GRAPHS {
-                self.net.device.synchronize()?;
-                let _turn = turn();
-                self.graphs.clear();
-            }
-            self.graphs.insert(key, graph);
-        }
-        let values = self.read(packed.n_rows * n_columns)?;
+        let key = Key { extent: self.extent(packed), paged, columns };
+        let (extent, n_columns) = (key.extent, key.columns.len());
+        let start = if self.graphs.contains_key(&key) { Start::Graph } else { Start::Operations };
+        let pass = UnderWay::begin(Pass { sizes, extent, n_columns, paged, start, n_before: self.n_passes });
+        let run = || {
+            let device = &self.net.device;
+            device.upload_async(&device.stream, &self.net.block, &self.words, packed.words)?;
+            self.start(key)?;
+            self.read(packed.n_rows * n_columns)
+        };
+        let values = run().map_err(|error| pass.explain(error))?;
+        self.n_passes += 1;
         Ok(Logits { values, n_columns })
+    }
+
+    /// Starts the operations of a pass.
+    fn start(&mut self, key: Key) -> Result<(), NetError> {
+        if let Some(graph) = self.graphs.get(&key) {
+            return graph.launch();
+        }
+        let ops = self.ops(&key)?;
+        let device = &self.net.device;
+        if self.mode != PassMode::Recorded {
+            let stepwise = self.mode == PassMode::Stepwise;
+            return if stepwise { device.run_stepwise(&ops) } else { device.run_all(&ops) };
+        }
+        device.run_all(&ops)?;
+        let graph = device.capture(&ops)?;
+        // A long league comes to hundreds of kinds of passes; beyond this, start over. Graphs go while no other thread records one, as
+        // memory does.
+        if self.graphs.len() >= MOST_GRAPHS {
+            device.synchronize()?;
+            let _turn = turn();
+            self.graphs.clear();
+        }
+        self.graphs.insert(key, graph);
+        Ok(())
     }
 
     /// Waits for the first `n` logits.
@@ -363,7 +409,7 @@ impl Decoder for CudaDecoder {
                 self.pages.resize(*id, lengths[id] + batch.sequence(sequence).len())?;
             }
             let packed = self.pack(caches, batch, want)?;
-            self.run(packed, batch.len(), true, columns)
+            self.run(packed, PassSizes::new(batch, want.rows.len()), true, columns)
         };
         let logits = run();
         if logits.is_err() {
@@ -382,7 +428,7 @@ impl Decoder for CudaDecoder {
         let job = self.job(batch, want);
         let fields = self.net.fields.clone();
         let packed = fields.pack(self.words.words_mut(), batch, &rows_only(want), &job)?;
-        self.run(packed, batch.len(), false, columns)
+        self.run(packed, PassSizes::new(batch, want.rows.len()), false, columns)
     }
 }
 

@@ -260,6 +260,23 @@ impl Gpu {
         ops.iter().try_for_each(|op| self.run(op))
     }
 
+    /// Runs operations one after the other and waits for each, so that an error names the operation.
+    pub(super) fn run_stepwise(&self, ops: &[Op]) -> Result<(), NetError> {
+        for (index, op) in ops.iter().enumerate() {
+            self.run(op).and_then(|()| self.synchronize()).map_err(|error| {
+                let what = match op {
+                    Op::Product { name, plan, .. } => format!("{name}, {}", self.blas.explain(*plan)),
+                    Op::Kernel { name, grid, block, shared, .. } => {
+                        format!("{name}, grid {grid:?}, {block} threads, {shared} bytes shared")
+                    }
+                    Op::Clear { bytes, .. } => format!("clear, {bytes} bytes"),
+                };
+                NetError::Device(format!("operation {index} of {}, {what}: {error}", ops.len()))
+            })?;
+        }
+        Ok(())
+    }
+
     /// Records operations as a graph. They must have run once before, since libraries load lazily.
     pub(super) fn capture(&self, ops: &[Op]) -> Result<Graph, NetError> {
         let _turn = turn();

@@ -15,7 +15,12 @@ use crate::error::NetError;
 /// When a device fails.
 pub fn encoder_against_cpu(config: &TransformerConfig) -> Result<Vec<Comparison>, NetError> {
     let parameters = parameters(config)?;
-    let options = CudaDecoderOptions { max_tokens: 4096, max_rows: 64, cache_tokens: 64, device: 0 };
+    let options = CudaDecoderOptions {
+        max_tokens: 4096,
+        max_rows: 64,
+        cache_tokens: 64,
+        ..CudaDecoderOptions::default()
+    };
     let mut gpu = CudaDecoder::new(config, &parameters, &options)?;
     let mut cpu = CpuDecoder::new(config.clone(), &parameters, Precision::Exact)?;
     let bound = Bounds::of(config).logits;
