@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::blas::{Shape, Tuning};
 use super::gpu::Graph;
 use super::in_flight::{Pass, PassSizes, Start, UnderWay};
-use super::memory::{Buffer, Pinned, turn};
+use super::memory::{Buffer, Pinned, recording, turn};
 use super::network::{DeviceWeights, Extent, HALF, MAX_POSITIONS, Network};
 use super::op::Argument::{Address, Int};
 use super::op::{Op, Operands};
@@ -201,9 +201,11 @@ impl CudaDecoder {
         if let Some(graph) = self.graphs.get(&key) {
             return graph.launch();
         }
+        let recording = recording();
         let ops = self.ops(&key)?;
         let device = &self.net.device;
         if self.mode != PassMode::Recorded {
+            drop(recording);
             let stepwise = self.mode == PassMode::Stepwise;
             return if stepwise { device.run_stepwise(&ops) } else { device.run_all(&ops) };
         }

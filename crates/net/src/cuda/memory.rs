@@ -15,6 +15,14 @@ pub(super) fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Held while a network prepares a kind of pass: chooses algorithms, runs it for the first time and records it. The times of algorithms mean
+/// little beside those of another network, and the libraries load kernels at their first launch, which should not meet a recording. A thread
+/// that holds this may take [`turn`]; never the other way round.
+pub(super) fn recording() -> MutexGuard<'static, ()> {
+    static RECORDING: Mutex<()> = Mutex::new(());
+    RECORDING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A block of device memory that lives as long as this value. Plain allocations, because a pool would be in the way of
 /// graph capture.
 pub(super) struct Buffer {

@@ -8,7 +8,7 @@ use cudarc::driver::CudaEvent;
 use super::backward::Gradients;
 use super::blas::Shape;
 use super::gpu::{Graph, failed};
-use super::memory::{Buffer, Pinned};
+use super::memory::{Buffer, Pinned, recording};
 use super::network::{DeviceWeights, Extent, FULL, HALF, MAX_POSITIONS, Network};
 use super::op::{Op, Operands};
 use super::optimizer::{HYPER, Optimizer, Outcome};
@@ -230,6 +230,7 @@ impl CudaTrainer {
         if let Some(graph) = self.passes.get(&key) {
             return graph.launch();
         }
+        let _recording = recording();
         let ops = self.pass(extent, key.1)?;
         self.net.device.run_all(&ops)?;
         let graph = self.net.device.capture(&ops)?;
@@ -244,6 +245,7 @@ impl CudaTrainer {
         if let Some(graph) = &self.update {
             return graph.launch();
         }
+        let _recording = recording();
         let ops = self.update_ops()?;
         self.net.device.run_all(&ops)?;
         self.update = Some(self.net.device.capture(&ops)?);
