@@ -3,24 +3,28 @@
 //! `cuda_check` runs all checks (exit code 2 when one fails), `cuda_check --bench` times training steps and evaluations; `--section N` runs one
 //! section of either, `--count` says how many there are, `--compile` only compiles the kernels. Each section is a process of its own, since a kernel that fails
 //! leaves the GPU unusable for the rest of its process.
+//!
+//! `cuda_check --stress` runs the load of a league: `--decoders N` (default 2) at once, `--passes N` (default 3000) each, `--seed N`. To find the cause of a
+//! fault, `--untimed` takes the library's first algorithm of every product, `--no-graphs` records nothing, and `--stepwise` also waits for every
+//! operation, so that the error names it.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints a table")]
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use mavis_net::cuda::available;
 use mavis_net::cuda::bench::{self, bench, chain_batch, evaluations, star_batch};
 use mavis_net::cuda::check::{
-    Comparison, compile, compile_conv, conv_against_cpu, conv_bench, conv_shapes, decoder_against_cpu,
-    encoder_against_cpu, kernels, learning, long_chains, predictor_batch, random_batch, tracked_batch,
-    update_against_cpu,
+    Comparison, Stress, compile, compile_conv, conv_against_cpu, conv_bench, conv_shapes,
+    decoder_against_cpu, encoder_against_cpu, kernels, learning, long_chains, predictor_batch, random_batch,
+    stress, tracked_batch, update_against_cpu,
 };
+use mavis_net::cuda::{PassMode, available};
 use mavis_net::{
     Algorithm, Batch, ConvLayer, ConvLoss, ConvNetConfig, LossRows, NetError, NormKind, NormPlacement,
     OptimizerSettings, TransformerConfig, Variant,
 };
 
-const CHECKS: usize = 22;
+const CHECKS: usize = 23;
 const BENCHES: usize = 14;
 
 fn main() -> ExitCode {
@@ -37,6 +41,7 @@ fn main() -> ExitCode {
             Ok(0)
         }
         _ if has("--compile") => compiled(),
+        _ if has("--stress") => stressed(&arguments),
         Some(section) if timing => times(section).map(|()| 0),
         Some(section) => checks(section),
         None => available().map(|()| all(timing, count)),
@@ -221,6 +226,7 @@ fn checks(section: usize) -> Result<usize, NetError> {
             let optimizer = OptimizerSettings::default();
             Ok(show(&title, &update_against_cpu(&shapes[1], &optimizer, &batch, &rows)?))
         }
+        22 => stressed(&[]),
         _ => conv_shapes()
             .into_iter()
             .map(|(name, config, loss)| {
@@ -228,6 +234,29 @@ fn checks(section: usize) -> Result<usize, NetError> {
             })
             .sum(),
     }
+}
+
+/// The load of a league on several decoders at once, with what the arguments change.
+fn stressed(arguments: &[String]) -> Result<usize, NetError> {
+    let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let number = |flag: &str, default: usize| {
+        let at = arguments.iter().position(|argument| argument == flag);
+        at.and_then(|at| arguments.get(at + 1)).and_then(|text| text.parse().ok()).unwrap_or(default)
+    };
+    let mut settings = Stress::default();
+    settings.n_decoders = number("--decoders", settings.n_decoders);
+    settings.n_passes = number("--passes", settings.n_passes);
+    settings.seed = number("--seed", settings.seed as usize) as u64;
+    settings.options.timed = !has("--untimed");
+    if has("--stepwise") {
+        settings.options.mode = PassMode::Stepwise;
+    } else if has("--no-graphs") {
+        settings.options.mode = PassMode::Operations;
+    }
+    let config = config(256, 8, 8, 2304, (false, false));
+    let title = format!("stress: {}, {settings:?}", describe(&config));
+    println!("{title}");
+    Ok(show(&title, &stress(&config, &settings)?))
 }
 
 /// The encoders: kernels, steps, passes of the decoder, losses of a short run.

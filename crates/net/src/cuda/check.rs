@@ -9,6 +9,7 @@ mod decode;
 mod reference;
 mod shadow;
 mod step;
+mod stress;
 
 use std::fmt;
 
@@ -22,6 +23,9 @@ pub use conv::{ConvBench, conv_against_cpu, conv_bench, conv_shapes};
 pub use decode::{decoder_against_cpu, encoder_against_cpu};
 pub use shadow::kernels;
 pub use step::{learning, update_against_cpu};
+#[cfg(test)]
+pub(super) use stress::random_stars;
+pub use stress::{Stress, stress};
 
 /// Compiles the kernels for a shape and compute capability 9.0 and says which spill registers; needs NVRTC, but no GPU.
 ///

@@ -440,3 +440,57 @@ impl Drop for CudaDecoder {
         let _gone_with_context = self.net.device.bind().and_then(|()| self.net.device.synchronize());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cuda::check::random_stars;
+
+    #[test]
+    fn passes_of_all_sizes_fit_into_what_is_laid_out_for_them() {
+        let options = CudaDecoderOptions::default();
+        let room = Fields::new(options.max_tokens, options.max_rows, 2048, false);
+        let capacity = Room { tokens: room.max_tokens, rows: room.max_rows };
+        let (mut most_tokens, mut most_rows) = (0, 0);
+        let mut block = vec![u32::MAX; room.words];
+        for (batch, want) in random_stars(300, capacity, 2304) {
+            (most_tokens, most_rows) = (most_tokens.max(batch.len()), most_rows.max(want.rows.len()));
+            let n_tokens = rounded(batch.len(), room.max_tokens);
+            let fields = room.of_pass(n_tokens, rounded(want.rows.len(), room.max_rows), batch.n_sequences());
+            assert!(fields.words <= room.words && batch.len() <= n_tokens && n_tokens <= room.max_tokens);
+            let job = Job {
+                n_tokens,
+                learning_rate: 0.0,
+                max_positions: MAX_POSITIONS,
+                gradient: false,
+                classes: &[],
+            };
+            let packed = fields.pack(&mut block, &batch, &rows_only(&want), &job).unwrap();
+            assert!(packed.words == fields.targets && packed.n_walked == packed.n_tiles);
+            // What the kernels index with stays inside the pass.
+            let mut covered = vec![0; n_tokens];
+            for tile in block[fields.tiles..].chunks_exact(4).take(packed.n_tiles) {
+                let [start, len, row, n] = [tile[0], tile[1], tile[2], tile[3]].map(|word| word as usize);
+                let n = if len == 0 { n } else { (len - row).min(TILE) };
+                covered[start + row..start + row + n].iter_mut().for_each(|c| *c += 1);
+            }
+            assert_eq!(covered, vec![1; n_tokens]);
+            let of = |at: usize, n: usize| &block[at..at + n];
+            assert!(of(fields.tokens, n_tokens).iter().all(|id| *id < 2304));
+            assert!(of(fields.positions, n_tokens).iter().all(|position| *position < 512));
+            assert!(of(fields.rows, packed.n_rows).iter().all(|row| (*row as usize) < batch.len()));
+        }
+        assert_eq!((most_tokens, most_rows), (capacity.tokens, capacity.rows), "full passes are among them");
+    }
+
+    #[test]
+    fn sizes_are_rounded_up_within_the_room() {
+        for max in [512, 4096, 16_384, 32_768] {
+            for n in 0..=max {
+                let up = rounded(n, max);
+                assert!(n <= up && up <= max && up.is_multiple_of(64), "{n} of {max}: {up}");
+            }
+        }
+        assert_eq!(rounded(600, 512), 512, "which is refused when it is packed");
+    }
+}
