@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use std::{ops::Range, sync::Arc};
 
 /// The share of the largest move probability that a move needs to count as listed. Where text and traces are in the mixture, legal
-/// moves are not quite equally likely to come first; of 0.12 to 0.35 this has the most right sets over the models that ship
+/// moves are not quite equally likely to come first; of 0.12 to 0.35 this has the most right sets over both bundled models
 /// (`docs/learning.md`).
 pub const LEGAL_THRESHOLD: f32 = 0.2;
 
