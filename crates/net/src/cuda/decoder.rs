@@ -438,6 +438,9 @@ impl Drop for CudaDecoder {
     fn drop(&mut self) {
         // A pass under way uses the buffers that go next; a failure here means the context is gone.
         let _gone_with_context = self.net.device.bind().and_then(|()| self.net.device.synchronize());
+        // Graphs go before the kernels and the memory that they name, and while no other thread records one.
+        let _turn = turn();
+        self.graphs.clear();
     }
 }
 

@@ -8,7 +8,7 @@ use cudarc::driver::CudaEvent;
 use super::backward::Gradients;
 use super::blas::Shape;
 use super::gpu::{Graph, failed};
-use super::memory::{Buffer, Pinned, recording};
+use super::memory::{Buffer, Pinned, recording, turn};
 use super::network::{DeviceWeights, Extent, FULL, HALF, MAX_POSITIONS, Network};
 use super::op::{Op, Operands};
 use super::optimizer::{HYPER, Optimizer, Outcome};
@@ -483,5 +483,9 @@ impl Drop for CudaTrainer {
     fn drop(&mut self) {
         // Kernels and copies under way use the buffers that go next; a failure here means the context is gone.
         let _gone_with_context = self.net.device.bind().and_then(|()| self.net.device.synchronize());
+        // Graphs go before the kernels and the memory that they name, and while no other thread records one.
+        let _turn = turn();
+        self.passes.clear();
+        self.update = None;
     }
 }
