@@ -5,8 +5,9 @@
 //! leaves the GPU unusable for the rest of its process.
 //!
 //! `cuda_check --stress` runs the load of a league: `--decoders N` (default 2) at once, `--passes N` (default 3000) each, `--seed N`. To find the cause of a
-//! fault, `--untimed` takes the library's first algorithm of every product, `--no-graphs` records nothing, and `--stepwise` also waits for every
-//! operation, so that the error names it.
+//! fault, `--untimed` takes the library's first algorithm of every product, `--no-clusters` none that runs as clusters of blocks, `--no-graphs`
+//! records nothing, and `--stepwise` also waits for every operation, so that the error names it. `--processes N` runs N processes of it
+//! at once, with seeds of their own: the GPU then switches between them in the midst of kernels.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints a table")]
 
 use std::process::{Command, ExitCode};
@@ -244,10 +245,16 @@ fn stressed(arguments: &[String]) -> Result<usize, NetError> {
         at.and_then(|at| arguments.get(at + 1)).and_then(|text| text.parse().ok()).unwrap_or(default)
     };
     let mut settings = Stress::default();
+    let n_processes = number("--processes", 1);
+    if n_processes > 1 {
+        let seed = number("--seed", settings.seed as usize);
+        return beside_each_other(arguments, (0..n_processes).map(|process| seed + 1000 * process));
+    }
     settings.n_decoders = number("--decoders", settings.n_decoders);
     settings.n_passes = number("--passes", settings.n_passes);
     settings.seed = number("--seed", settings.seed as usize) as u64;
     settings.options.timed = !has("--untimed");
+    settings.options.clusters = !has("--no-clusters");
     if has("--stepwise") {
         settings.options.mode = PassMode::Stepwise;
     } else if has("--no-graphs") {
@@ -257,6 +264,26 @@ fn stressed(arguments: &[String]) -> Result<usize, NetError> {
     let title = format!("stress: {}, {settings:?}", describe(&config));
     println!("{title}");
     Ok(show(&title, &stress(&config, &settings)?))
+}
+
+/// Runs the stress check in a process for each seed, all at once; counts those that fail.
+fn beside_each_other(arguments: &[String], seeds: impl Iterator<Item = usize>) -> Result<usize, NetError> {
+    let failed = |error: std::io::Error| NetError::Device(format!("starting a process: {error}"));
+    let program = std::env::current_exe().map_err(failed)?;
+    let mut children = Vec::new();
+    for seed in seeds {
+        // The first of several options counts.
+        let mut command = Command::new(&program);
+        command.args(["--processes", "1", "--seed", &seed.to_string()]).args(arguments);
+        children.push((seed, command.spawn().map_err(failed)?));
+    }
+    let mut bad = 0;
+    for (seed, child) in &mut children {
+        let status = child.wait().map_err(failed)?;
+        println!("process with seed {seed}: {status}");
+        bad += usize::from(!status.success());
+    }
+    Ok(bad)
 }
 
 /// The encoders: kernels, steps, passes of the decoder, losses of a short run.

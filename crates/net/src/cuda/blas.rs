@@ -14,6 +14,9 @@ use crate::error::NetError;
 /// Scratch memory a product may use.
 const WORKSPACE: usize = 64 << 20;
 
+/// Algorithms the heuristic is asked for when some will be left out.
+const MOST_CANDIDATES: usize = 100;
+
 /// How thoroughly the algorithm of a product is chosen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tuning {
@@ -106,6 +109,8 @@ pub(super) struct Blas {
     by_shape: HashMap<Shape, usize>,
     /// How plans are chosen from now on.
     pub(super) tuning: Tuning,
+    /// Whether plans from now on may run as clusters of blocks; where the library has no others they do all the same.
+    pub(super) clusters: bool,
 }
 
 impl Drop for Blas {
@@ -124,7 +129,8 @@ impl Blas {
         let handle = ltr::create_handle().map_err(failed("cublasLtCreate"))?;
         let workspace = Buffer::zeroed(context, WORKSPACE)?;
         let tuning = Tuning::THOROUGH;
-        Ok(Self { handle, workspace, plans: Vec::new(), by_shape: HashMap::new(), tuning })
+        let (plans, by_shape) = (Vec::new(), HashMap::new());
+        Ok(Self { handle, workspace, plans, by_shape, tuning, clusters: true })
     }
 
     /// Version of the library.
@@ -150,6 +156,12 @@ impl Blas {
             || "no such plan".into(),
             |plan| format!("{:?}, {}", plan.shape, configuration(&plan.algorithm)),
         )
+    }
+
+    /// Shapes and algorithms of all plans for so many tokens or rows, for errors.
+    pub(super) fn explain_sizes(&self, sizes: &[usize]) -> String {
+        let plans = (0..self.plans.len()).filter(|plan| sizes.contains(&self.plans[*plan].shape.n));
+        plans.map(|plan| self.explain(plan)).collect::<Vec<_>>().join("; ")
     }
 
     fn multiply(
@@ -211,7 +223,8 @@ impl Blas {
         let b = layout(bf16, stored(shape.k, shape.n, shape.tb), shape.batch)?;
         let d = layout(out, (shape.m, shape.n), shape.batch)?;
         let preference = ltr::create_matmul_pref().map_err(failed("preference"))?;
-        let n_candidates = self.tuning.candidates;
+        // Most algorithms on Hopper run as clusters, so that few of a short list would be left without them.
+        let n_candidates = if self.clusters { self.tuning.candidates } else { MOST_CANDIDATES };
         let mut found: Vec<lt::cublasLtMatmulHeuristicResult_t> = Vec::with_capacity(n_candidates);
         // SAFETY: all descriptors are live; `found` has room for as many results as are asked for, and its length is set to what was written.
         unsafe {
@@ -241,11 +254,19 @@ impl Blas {
             found.set_len(count as usize);
             ltr::destroy_matmul_pref(preference).map_err(failed("preference"))?;
         }
-        let algorithms: Vec<_> = found
+        let mut algorithms: Vec<_> = found
             .iter()
             .filter(|f| f.state == lt::cublasStatus_t::CUBLAS_STATUS_SUCCESS)
             .map(|f| f.algo)
             .collect();
+        if !self.clusters {
+            let cluster = lt::cublasLtMatmulAlgoConfigAttributes_t::CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID;
+            let alone = |algorithm: &_| !is_cluster(attribute(algorithm, cluster, 2));
+            if algorithms.iter().any(alone) {
+                algorithms.retain(alone);
+            }
+            algorithms.truncate(self.tuning.candidates);
+        }
         let Some(&algorithm) = algorithms.first() else {
             return Err(NetError::Device(format!("no algorithm for {shape:?}")));
         };
@@ -268,17 +289,34 @@ fn configuration(algorithm: &lt::cublasLtMatmulAlgo_t) -> String {
         ("cluster", Attribute::CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2),
     ];
     let mut text = String::from("algorithm");
-    for (name, attribute, bytes) in attributes {
-        // Shorter attributes fill the low bytes, on the processors that have such GPUs.
-        let (mut value, mut written) = (0u32, 0usize);
-        let to = std::ptr::from_mut(&mut value).cast();
-        // SAFETY: the attribute has `bytes` bytes, at most the four of `value`.
-        let found = unsafe {
-            lt::cublasLtMatmulAlgoConfigGetAttribute(algorithm, attribute, to, bytes, &mut written).result()
-        };
-        text += &found.map_or_else(|_| format!(" {name} ?"), |()| format!(" {name} {value}"));
+    for (name, which, bytes) in attributes {
+        let value = attribute(algorithm, which, bytes);
+        text += &value.map_or_else(|| format!(" {name} ?"), |value| format!(" {name} {value}"));
     }
     text
+}
+
+/// A number of `bytes` bytes, four at most, by which the library tells algorithms apart.
+fn attribute(
+    algorithm: &lt::cublasLtMatmulAlgo_t,
+    which: lt::cublasLtMatmulAlgoConfigAttributes_t,
+    bytes: usize,
+) -> Option<u32> {
+    // Shorter attributes fill the low bytes, on the processors that have such GPUs.
+    let (mut value, mut written) = (0u32, 0usize);
+    let to = std::ptr::from_mut(&mut value).cast();
+    // SAFETY: the attribute has `bytes` bytes, at most the four of `value`.
+    let found = unsafe {
+        lt::cublasLtMatmulAlgoConfigGetAttribute(algorithm, which, to, bytes.min(4), &mut written).result()
+    };
+    found.is_ok().then_some(value)
+}
+
+/// Whether a cluster shape is one of several blocks. Algorithms for older GPUs have none, or leave it open.
+fn is_cluster(shape: Option<u32>) -> bool {
+    use lt::cublasLtClusterShape_t as Cluster;
+    let alone = [Cluster::CUBLASLT_CLUSTER_SHAPE_AUTO, Cluster::CUBLASLT_CLUSTER_SHAPE_1x1x1];
+    shape.is_some_and(|shape| !alone.map(|alone| alone as u32).contains(&shape))
 }
 
 /// A column-major matrix without gaps.
@@ -384,4 +422,19 @@ pub(super) fn fill_noise(buffer: &Buffer) -> Op {
     use super::op::Argument::{Address, Int};
     let n = buffer.bytes / 4;
     Op::kernel("fill_noise", n, 256, 256, vec![Address(buffer.address), Int(n as i32)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_block_is_no_cluster() {
+        use lt::cublasLtClusterShape_t as Cluster;
+        assert!(!is_cluster(None));
+        assert!(!is_cluster(Some(Cluster::CUBLASLT_CLUSTER_SHAPE_AUTO as u32)));
+        assert!(!is_cluster(Some(Cluster::CUBLASLT_CLUSTER_SHAPE_1x1x1 as u32)));
+        assert!(is_cluster(Some(Cluster::CUBLASLT_CLUSTER_SHAPE_2x1x1 as u32)));
+        assert!(is_cluster(Some(Cluster::CUBLASLT_CLUSTER_SHAPE_1x2x1 as u32)));
+    }
 }

@@ -32,6 +32,8 @@ pub struct CudaDecoderOptions {
     pub mode: PassMode,
     /// Whether algorithms of matrix products are timed and the fastest taken; otherwise the library's first choice is.
     pub timed: bool,
+    /// Whether matrix products may run as clusters of blocks, as the fastest on Hopper do.
+    pub clusters: bool,
 }
 
 impl Default for CudaDecoderOptions {
@@ -43,6 +45,7 @@ impl Default for CudaDecoderOptions {
             cache_tokens: 131_072,
             mode: PassMode::Recorded,
             timed: true,
+            clusters: true,
         }
     }
 }
@@ -112,6 +115,7 @@ impl CudaDecoder {
         if !options.timed {
             net.device.blas.tuning = Tuning::FIRST;
         }
+        net.device.blas.clusters = options.clusters;
         if parameters.len() != net.layout.len() {
             return Err(NetError::Length {
                 what: "parameters",
@@ -191,7 +195,9 @@ impl CudaDecoder {
             self.start(key)?;
             self.read(packed.n_rows * n_columns)
         };
-        let values = run().map_err(|error| pass.explain(error))?;
+        let values = run().map_err(|error| {
+            pass.explain(error, || self.net.device.blas.explain_sizes(&[extent.n_tokens, extent.n_rows]))
+        })?;
         self.n_passes += 1;
         Ok(Logits { values, n_columns })
     }

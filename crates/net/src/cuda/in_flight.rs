@@ -109,8 +109,8 @@ impl UnderWay {
         Self(id)
     }
 
-    /// An error of the device with this pass and those beside it; other errors as they are.
-    pub(super) fn explain(&self, error: NetError) -> NetError {
+    /// An error of the device with this pass, its products and the passes beside it; other errors as they are.
+    pub(super) fn explain(&self, error: NetError, products: impl FnOnce() -> String) -> NetError {
         let NetError::Device(reason) = error else { return error };
         let passes = passes();
         let (own, others): (Vec<_>, Vec<_>) = passes.under_way.iter().partition(|(id, _)| *id == self.0);
@@ -118,7 +118,8 @@ impl UnderWay {
             |passes: Vec<&(u64, Pass)>| passes.iter().map(|(_, pass)| pass.to_string()).collect::<Vec<_>>();
         let beside = list(others);
         let beside = if beside.is_empty() { "nothing".to_owned() } else { beside.join("; ") };
-        NetError::Device(format!("{reason} [in a {}; beside it: {beside}]", list(own).concat()))
+        let own = list(own).concat();
+        NetError::Device(format!("{reason} [in a {own}; its products: {}; beside it: {beside}]", products()))
     }
 }
 
@@ -149,16 +150,19 @@ mod tests {
         batch.push_causal(&[1; 30]);
         let own = UnderWay::begin(pass(&batch, false));
         let other = UnderWay::begin(pass(&batch, true));
-        let text = own.explain(NetError::Device("waiting".into())).to_string();
+        let text = own.explain(NetError::Device("waiting".into()), || "two".into()).to_string();
         let sizes = "pass of 54 tokens (run as 128) in 2 sequences, longest 30, most branches 3, 3 rows (run as 64) of 64 columns, \
                      4 tiles, from its graph, after 7 passes of its decoder";
-        assert!(text.starts_with(&format!("device: waiting [in a flat {sizes}; beside it: ")), "{text}");
+        assert!(
+            text.starts_with(&format!("device: waiting [in a flat {sizes}; its products: two; beside it: ")),
+            "{text}"
+        );
         assert!(text.contains(&format!("paged {sizes}")) && !text.contains('\n'), "{text}");
         drop(other);
-        let text = own.explain(NetError::Device("waiting".into())).to_string();
+        let text = own.explain(NetError::Device("waiting".into()), || "two".into()).to_string();
         assert!(!text.contains("paged"), "{text}");
         let length = NetError::Length { what: "rows", expected: 1, got: 2 };
-        assert_eq!(own.explain(length).to_string(), "rows: expected 1 elements, got 2");
+        assert_eq!(own.explain(length, String::new).to_string(), "rows: expected 1 elements, got 2");
     }
 
     #[test]
