@@ -31,6 +31,9 @@ pub mod tag {
 pub struct LossSettings {
     /// Weight of the listed moves: of the one distribution in a star, spread over the moves in a chain.
     pub moves: f32,
+    /// How many times as much the moves of a list in turn count: each has one right successor, which is soon known save in a few
+    /// places, and a list is whole only if all of them are right.
+    pub in_turn: f32,
     /// Weight of the values, spread over the listed moves.
     pub values: f32,
     /// Weight of the best action.
@@ -51,6 +54,7 @@ impl Default for LossSettings {
     fn default() -> Self {
         Self {
             moves: 1.0,
+            in_turn: 1.0,
             values: 1.0,
             best: 0.5,
             text: 1.0,
@@ -207,7 +211,8 @@ impl Packer {
         values: &[(f32, Vec<(u32, f32)>)],
     ) {
         // The end counts as one more entry: a list that goes on too long or not long enough is as wrong as a wrong move.
-        let weight = self.loss.moves / (list.n_moves + 1) as f32;
+        let weight = self.loss.moves * if list.in_turn { self.loss.in_turn } else { 1.0 };
+        let weight = weight / (list.n_moves + 1) as f32;
         let mut targets = Vec::new();
         for (idx, (value_weight, value_targets)) in values.iter().enumerate() {
             // A list in turn begins anywhere.

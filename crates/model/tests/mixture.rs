@@ -7,7 +7,7 @@ use mavis_lang::{state, vocab, vocabulary};
 use mavis_model::{
     loader::Batches,
     mixture::{BatchSettings, ExampleSettings, Mixture, MixtureSettings},
-    pack::{PackedBatch, tag},
+    pack::{LossSettings, PackedBatch, tag},
 };
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -35,6 +35,7 @@ fn mixture(rules: Rules, examples: ExampleSettings) -> Mixture {
         seed: 3,
         batch,
         examples,
+        loss: LossSettings { in_turn: 4.0, ..LossSettings::default() },
         input: mavis_model::InputAttention::Full,
         ..MixtureSettings::default()
     };
@@ -153,17 +154,22 @@ fn lists_in_turn_have_one_next_move() {
         let mut n_in_turn = 0;
         for sequence in 0..packed.batch.n_sequences() {
             let range = packed.batch.sequence(sequence);
-            let lists: Vec<u32> = (0..packed.rows.len())
+            let rows: Vec<usize> = (0..packed.rows.len())
                 .filter(|&row| {
                     packed.rows.tags[row] == tag::MOVE && range.contains(&(packed.rows.rows[row] as usize))
                 })
-                .map(n_targets)
                 .collect();
+            let lists: Vec<u32> = rows.iter().map(|&row| n_targets(row)).collect();
+            let weight: f32 = rows.iter().map(|&row| packed.rows.weights[row]).sum();
             // The last row is the end of the list.
             let n_moves = lists.len() as u32 - 1;
             let is_in_turn = lists[0] == n_moves && lists[1..].iter().all(|&n| n == 1);
             let is_random = lists.iter().zip((1..=n_moves).rev()).all(|(&n, left)| n == left);
             assert!(is_in_turn || is_random, "{rules}: {lists:?}");
+            if n_moves > 1 {
+                let expected = if is_in_turn { 4.0 } else { 1.0 };
+                assert!((weight - expected).abs() < 1e-3, "{rules}: {weight}");
+            }
             n_in_turn += u32::from(is_in_turn && n_moves > 1);
         }
         // Two thirds of the lists have all moves.
