@@ -191,7 +191,7 @@ fn misuse_is_an_error_and_changes_nothing() {
 }
 
 #[test]
-fn fewer_bits_are_near_whether_rows_come_together_or_one_by_one() {
+fn fewer_bits_are_near() {
     let config = config(true);
     let parameters = parameters(&config);
     let mut exact = CpuDecoder::new(config.clone(), &parameters, Precision::Exact).unwrap();
@@ -209,16 +209,128 @@ fn fewer_bits_are_near_whether_rows_come_together_or_one_by_one() {
         let together = rounded.logits(&batch, &want).unwrap();
         let off = distance(&together.values, &expected.values);
         assert!(off > 1e-5 && off < most, "{precision}: {off}");
-        let cache = rounded.open().unwrap();
-        let mut one_by_one = Vec::new();
-        for (i, &id) in batch.tokens.iter().enumerate() {
+    }
+}
+
+/// A text of 90 tokens in which line `LINE` is read a second time with full attention, as states are, and moves are tried as branches.
+mod same_bits {
+    use super::*;
+    use std::ops::Range;
+
+    const LEN: usize = 90;
+    /// An odd start, and no multiple of any tile.
+    const LINE: Range<usize> = 41..64;
+    const PROMPT: usize = 19;
+
+    fn config() -> TransformerConfig {
+        // Heads of 24 are no whole vectors, and 72 outputs no whole panels.
+        TransformerConfig { d_model: 48, d_ff: 72, ..super::config(true) }
+    }
+
+    fn token(text: &[u32], at: usize) -> BatchToken {
+        let prefix_end = match at {
+            _ if at < PROMPT => PROMPT,
+            _ if LINE.contains(&at) => LINE.end,
+            _ => 0,
+        };
+        BatchToken { id: text[at], position: at as u32, prefix_end: prefix_end as u32, branch_start: 0 }
+    }
+
+    /// Logits after each token in its first reading, and after three branches from there: token by token.
+    fn one_by_one(decoder: &mut CpuDecoder, text: &[u32]) -> Vec<Vec<f32>> {
+        let cache = decoder.open().unwrap();
+        let mut all = Vec::new();
+        let mut batch = Batch::default();
+        (0..PROMPT).for_each(|at| batch.push(token(text, at)));
+        all.push(decoder.extend(&[cache], &batch, &Want::last(&batch)).unwrap().values);
+        for at in PROMPT..LEN {
+            if at == LINE.end {
+                decoder.truncate(cache, LINE.start).unwrap();
+                let mut again = Batch::default();
+                LINE.for_each(|at| again.push(token(text, at)));
+                all.push(decoder.extend(&[cache], &again, &Want::last(&again)).unwrap().values);
+            }
             let mut one = Batch::default();
-            one.push(BatchToken { id, position: i as u32, prefix_end: 0, branch_start: 0 });
-            one_by_one.extend(rounded.extend(&[cache], &one, &Want::last(&one)).unwrap().values);
+            one.push(BatchToken { prefix_end: 0, ..token(text, at) });
+            all.push(decoder.extend(&[cache], &one, &Want::last(&one)).unwrap().values);
         }
-        // Rows are rounded however many there are; in attention the weights of many are too.
-        let apart = distance(&together.values, &one_by_one);
-        assert!(apart < most, "{precision}: {apart}");
+        for branch in 0..3 {
+            let mut one = Batch::default();
+            one.begin();
+            one.push_branch(&tokens(1, branch), LEN, LEN, LEN);
+            all.push(decoder.extend(&[cache], &one, &Want::last(&one)).unwrap().values);
+            decoder.truncate(cache, LEN).unwrap();
+        }
+        decoder.close(cache);
+        all
+    }
+
+    /// The same in few passes that end at `cuts`, beside `companion` tokens of another text.
+    fn in_passes(decoder: &mut CpuDecoder, text: &[u32], cuts: &[usize], companion: usize) -> Vec<Vec<f32>> {
+        let caches = [decoder.open().unwrap(), decoder.open().unwrap()];
+        let (mut all, mut line) = (Vec::new(), Vec::new());
+        let mut from = 0;
+        for &to in cuts {
+            let mut batch = Batch::default();
+            batch.push_causal(&tokens(companion, to));
+            batch.begin();
+            let mut rows: Vec<(usize, u32)> = Vec::new();
+            for at in from..to {
+                let in_line = LINE.contains(&at);
+                if (at + 1 >= PROMPT && !in_line) || at + 1 == LINE.end {
+                    rows.push((at, batch.len() as u32));
+                }
+                batch.push(token(text, at));
+            }
+            if (from..to).contains(&LINE.start) {
+                line.extend(batch.len() as u32..(batch.len() + LINE.len()) as u32);
+                batch.push_branch(&text[LINE], LINE.start, LINE.start, from);
+            }
+            if to == LEN {
+                for branch in 0..3 {
+                    rows.push((LEN + branch, batch.len() as u32));
+                    batch.push_branch(&tokens(1, branch), LEN, LEN, from);
+                }
+            }
+            let mut want: Vec<u32> = rows.iter().map(|(_, row)| *row).collect();
+            let n_rows = want.len();
+            want.append(&mut line);
+            let logits = decoder.extend(&caches, &batch, &Want::rows(want.clone())).unwrap();
+            for (place, (at, _)) in rows.iter().enumerate() {
+                if at + 1 == LINE.end {
+                    // The first reading comes first, then what its second one says.
+                    all.extend((n_rows..want.len()).map(|place| logits.row(place).to_vec()));
+                }
+                all.push(logits.row(place).to_vec());
+            }
+            decoder.truncate(caches[1], to).unwrap();
+            from = to;
+        }
+        caches.into_iter().for_each(|cache| decoder.close(cache));
+        all
+    }
+
+    #[test]
+    fn a_row_is_the_same_whatever_shares_the_pass() {
+        let (config, text) = (config(), tokens(LEN, 3));
+        let parameters = parameters(&config);
+        for precision in Precision::ALL {
+            let mut decoder = CpuDecoder::new(config.clone(), &parameters, precision).unwrap();
+            let expected = one_by_one(&mut decoder, &text);
+            for n_threads in [1, 2, 3] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
+                for (cuts, companion) in
+                    [(&[LEN][..], 0), (&[LEN], 131), (&[20, LEN], 1), (&[37, 70, 71, 77, LEN], 17)]
+                {
+                    let got = pool.install(|| in_passes(&mut decoder, &text, cuts, companion));
+                    assert_eq!(got.len(), expected.len());
+                    for (at, (got, expected)) in got.iter().zip(&expected).enumerate() {
+                        let same = got.iter().zip(expected).all(|(a, b)| a.to_bits() == b.to_bits());
+                        assert!(same, "{precision}, {n_threads} threads, cuts {cuts:?}: row {at}");
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -2,13 +2,14 @@
 
 use rayon::prelude::*;
 
-use super::attention::{self, Head, Mask, narrow::NarrowAttention};
-use super::kv_cache::KvCache;
+use super::attention::Mask;
+use super::attention::in_order::{self, CachedHead, InOrderMemory};
+use super::kv_cache::{HeadCache, KvCache};
 use super::norm;
 use super::pieces::Pieces;
 use super::rotary::Rotary;
 use super::scalar::dot_fixed;
-use super::tile512::{Bf16Products, WIDE};
+use super::tile512::F32Products;
 use crate::batch::Batch;
 use crate::config::TransformerConfig;
 
@@ -23,8 +24,8 @@ pub(crate) struct CachedAttention<'a> {
     pub(crate) rotary: &'a Rotary,
     /// Gains of the query and key norms, with `qk_norm`.
     pub(crate) gains: Option<(&'a [f32], &'a [f32])>,
-    /// Products in bf16, if they are allowed and there.
-    pub(crate) products: Option<Bf16Products>,
+    /// The instructions for scores and sums.
+    pub(crate) products: F32Products,
 }
 
 /// The new tokens of one cache, and one head.
@@ -34,8 +35,8 @@ struct Piece<'a> {
     head_idx: usize,
     /// Tokens the cache had before.
     cached: usize,
-    /// Keys and values of this head, `[2][capacity][head_dim]`.
-    cache: &'a mut [f32],
+    /// Keys and values of this head.
+    cache: HeadCache<'a>,
     /// `[t, head_dim]`.
     out: &'a mut [f32],
 }
@@ -44,8 +45,8 @@ struct Piece<'a> {
 #[derive(Default)]
 struct Scratch {
     queries: Vec<f32>,
-    scores: Vec<f32>,
-    narrow: NarrowAttention,
+    key: Vec<f32>,
+    attention: InOrderMemory,
 }
 
 impl CachedAttention<'_> {
@@ -75,30 +76,25 @@ impl CachedAttention<'_> {
     }
 
     fn piece(&self, piece: Piece<'_>, qkv: &[f32], scratch: &mut Scratch) {
-        let Piece { range, head_idx, cached, cache, out } = piece;
+        let Piece { range, head_idx, cached, mut cache, out } = piece;
         let (d, head_dim) = (self.config.d_model, self.config.head_dim());
-        let (keys, values) = cache.split_at_mut(cache.len() / 2);
-        scratch.queries.resize(range.len() * head_dim, 0.0);
+        let Scratch { queries, key, attention } = scratch;
+        queries.resize(range.len() * head_dim, 0.0);
+        key.resize(head_dim, 0.0);
         for (i, token_idx) in range.clone().enumerate() {
             let raw = |part: usize| &qkv[token_idx * 3 * d + part * d + head_idx * head_dim..][..head_dim];
-            let slot = (cached + i) * head_dim..(cached + i + 1) * head_dim;
-            let query = &mut scratch.queries[i * head_dim..(i + 1) * head_dim];
+            let query = &mut queries[i * head_dim..(i + 1) * head_dim];
             self.turned(query, raw(0), self.gains.map(|gains| gains.0), token_idx);
-            self.turned(&mut keys[slot.clone()], raw(1), self.gains.map(|gains| gains.1), token_idx);
-            values[slot].copy_from_slice(raw(2));
+            self.turned(key, raw(1), self.gains.map(|gains| gains.1), token_idx);
+            cache.write(cached + i, key, raw(2));
         }
         let mask = Mask {
             prefix_end: &self.batch.prefix_end[range.clone()],
             branch_start: &self.batch.branch_start[range],
             first: cached,
         };
-        let head = Head { queries: &scratch.queries, keys, values, head_dim, mask };
-        match self.products {
-            Some(dot) if head_dim.is_multiple_of(WIDE) => {
-                attention::narrow::forward(head, out, &mut scratch.scores, (dot, &mut scratch.narrow));
-            }
-            _ => attention::forward(head, out, None, &mut scratch.scores),
-        }
+        let head = CachedHead { queries, keys: cache.keys, values: cache.values, head_dim, mask };
+        in_order::forward(head, out, self.products, attention);
     }
 
     /// A query or key, normalized if there is a gain, and rotated to its position.

@@ -13,7 +13,7 @@ use super::packed::{Out, PackedMatrix, PackedScratch};
 use super::pieces::{PiecePlace, Pieces};
 use super::rotary::Rotary;
 use super::swiglu;
-use super::tile512::Bf16Products;
+use super::tile512::{Bf16Products, F32Products};
 use crate::batch::Batch;
 use crate::config::{NormPlacement, TransformerConfig};
 use crate::decoder::{Logits, Precision};
@@ -36,8 +36,10 @@ pub(crate) struct Inference {
     layers: Vec<InferenceLayer>,
     norm: Vec<f32>,
     head: PackedMatrix,
-    /// For the products of attention, unless they are to be exact.
-    products: Option<Bf16Products>,
+    /// The instructions for attention, which is f32 in any precision.
+    products: F32Products,
+    /// Whether rows are rounded and multiplied as narrow numbers.
+    is_narrow: bool,
 }
 
 struct InferenceLayer {
@@ -119,7 +121,8 @@ impl Inference {
                 .zip(config.variant.learned_positions)
                 .map(|(offset, rows)| vector(offset, rows * d)),
             norm: vector(offsets.norm, norm),
-            products: Bf16Products::detect().filter(|_| precision != Precision::Exact),
+            products: F32Products::detect(),
+            is_narrow: precision != Precision::Exact && Bf16Products::detect().is_some(),
             head: packed(offsets.head, config.n_outputs(), d, head_precision),
             config,
         })
@@ -265,7 +268,7 @@ impl Inference {
 
     /// Rows of a block: as many blocks as keep every thread equally busy, none larger than it may be.
     fn block_rows(&self, n: usize) -> usize {
-        let most = if self.products.is_some() { NARROW_BLOCK_ROWS } else { BLOCK_ROWS };
+        let most = if self.is_narrow { NARROW_BLOCK_ROWS } else { BLOCK_ROWS };
         // A batch may be empty, and then there is one block of nothing.
         let blocks = n.div_ceil(most).max(1).next_multiple_of(rayon::current_num_threads());
         // Tiles have six rows, so smaller blocks than that would only read the weights more often.

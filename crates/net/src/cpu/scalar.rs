@@ -66,6 +66,37 @@ pub(crate) fn sum(a: &[f32]) -> f32 {
     fold(lanes) + tail
 }
 
+/// The [`sum`] of two slices as if they were one.
+#[inline(always)]
+pub(crate) fn sum_joined(first: &[f32], second: &[f32]) -> f32 {
+    let (whole, begun) = first.as_chunks::<LANES>();
+    let n_between = (LANES - begun.len()).min(second.len());
+    let mut between = [0.0f32; LANES];
+    between[..begun.len()].copy_from_slice(begun);
+    between[begun.len()..begun.len() + n_between].copy_from_slice(&second[..n_between]);
+    let (rest, tail) = second[n_between..].as_chunks::<LANES>();
+    // Where even the lanes between are not full, they are all that is left.
+    let (is_full, begun) = (begun.len() + n_between == LANES, &between[..begun.len() + n_between]);
+    let (middle, tail) = if is_full { (&[between][..], tail) } else { (&[][..], begun) };
+    let mut lanes = [0.0f32; LANES];
+    for a in whole.iter().chain(middle).chain(rest) {
+        for lane in 0..LANES {
+            lanes[lane] += a[lane];
+        }
+    }
+    fold(lanes) + tail.iter().sum::<f32>()
+}
+
+/// Replaces the scores of two slices by `exp((score - max) * scale)`, and sums them as if they were one.
+#[inline(always)]
+pub(crate) fn soften_joined(first: &mut [f32], second: &mut [f32], scale: f32) -> f32 {
+    let (first_max, second_max) = (max(first), max(second));
+    let max = if first_max > second_max { first_max } else { second_max };
+    first.iter_mut().for_each(|x| *x = exp((*x - max) * scale));
+    second.iter_mut().for_each(|x| *x = exp((*x - max) * scale));
+    sum_joined(first, second)
+}
+
 /// Largest value; `-inf` when empty.
 #[inline(always)]
 pub(crate) fn max(a: &[f32]) -> f32 {
@@ -167,5 +198,11 @@ mod tests {
         assert_eq!(dot(&x, &x), 16206.0);
         assert_eq!(max(&x), 36.0);
         assert_eq!(max(&[]), f32::NEG_INFINITY);
+        let x: Vec<f32> = (0..37).map(|i| (i * i % 17) as f32 / 7.0).collect();
+        for len in 0..37 {
+            for at in 0..=len {
+                assert_eq!(sum_joined(&x[..at], &x[at..len]), sum(&x[..len]), "{at} of {len}");
+            }
+        }
     }
 }

@@ -1,13 +1,20 @@
-//! Products of narrow numbers by AVX-512: beside `matmul` the only place with unsafe code.
+//! Products by AVX-512: beside `matmul` the only place with unsafe code.
 //!
 //! Weights and activations come as words of 32 bits with two numbers of bf16 or four of 8 bits each, low ones first. One instruction multiplies
 //! 16 words and adds the products of each to a sum of its own: twice the work of a multiplication of 16 floats in bf16, four times in 8 bits.
 //! A [`Bf16Products`] or [`Int8Products`] can only be constructed after a CPU feature check, so its methods are safe to call.
+//!
+//! [`F32Products`] are those of attention, in f32 and in plain code where there is no AVX-512.
+//!
+//! Every sum of a tile runs over the words in their order, whatever the size of the tile, so a row does not depend on those beside it.
 #![allow(unsafe_code)]
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "no value of a proof exists there"))]
 
+mod f32_products;
 #[cfg(target_arch = "x86_64")]
 mod x86;
+
+pub(crate) use f32_products::{F32Operands, F32Products};
 
 /// Outputs a panel: the lanes of a vector of 512 bits.
 pub(crate) const WIDE: usize = 16;

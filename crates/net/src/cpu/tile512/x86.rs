@@ -1,6 +1,7 @@
 //! The instructions. Loops over the constants `R` and `P` unroll, so that all sums stay in registers.
 
-use super::{Factors, Operands, TileOut, WIDE};
+use super::{F32Operands, Factors, Operands, TileOut, WIDE};
+use crate::cpu::scalar;
 use std::arch::x86_64::*;
 
 /// Whether [`bf16_tile`] may be called.
@@ -11,6 +12,56 @@ pub(super) fn has_bf16() -> bool {
 /// Whether [`int8_tile`] may be called.
 pub(super) fn has_int8() -> bool {
     is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni")
+}
+
+/// Whether [`f32_tile`] may be called.
+pub(super) fn has_f32() -> bool {
+    is_x86_feature_detected!("avx512f")
+}
+
+/// # Safety
+/// The processor has the feature, and the operands and the output have the lengths that [`F32Operands::check`] asserts.
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn f32_tile<const R: usize, const P: usize>(operands: F32Operands<'_>, out: TileOut<'_>) {
+    let F32Operands { rows, row_stride, panels, panel_stride, step, n } = operands;
+    let mut sums = [[_mm512_setzero_ps(); P]; R];
+    if out.add {
+        for (r, sums) in sums.iter_mut().enumerate() {
+            for (p, sum) in sums.iter_mut().enumerate() {
+                // SAFETY: the output has `P` panels from `r * stride` on.
+                *sum = unsafe { _mm512_loadu_ps(out.data.as_ptr().add(r * out.stride + p * WIDE)) };
+            }
+        }
+    }
+    for i in 0..n {
+        let mut terms = [_mm512_setzero_ps(); P];
+        for (p, terms) in terms.iter_mut().enumerate() {
+            // SAFETY: `p` is below `P` and `i` below `n`.
+            *terms = unsafe { _mm512_loadu_ps(panels.as_ptr().add(p * panel_stride + i * step)) };
+        }
+        for (r, sums) in sums.iter_mut().enumerate() {
+            // SAFETY: `r` is below `R` and `i` below `n`.
+            let factor = _mm512_set1_ps(unsafe { *rows.get_unchecked(r * row_stride + i) });
+            for (sum, terms) in sums.iter_mut().zip(terms) {
+                *sum = _mm512_fmadd_ps(factor, terms, *sum);
+            }
+        }
+    }
+    for (r, sums) in sums.iter().enumerate() {
+        for (p, sum) in sums.iter().enumerate() {
+            // SAFETY: as above. What was there is in the sums already.
+            unsafe { put(out.data, r * out.stride + p * WIDE, *sum, false) };
+        }
+    }
+}
+
+/// [`scalar::soften_joined`] compiled for wide vectors.
+///
+/// # Safety
+/// The processor has the feature.
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn soften_joined(first: &mut [f32], second: &mut [f32], scale: f32) -> f32 {
+    scalar::soften_joined(first, second, scale)
 }
 
 /// # Safety
