@@ -219,7 +219,7 @@ fn searches_outside_take_the_values_of_the_search_inside() {
         player.analyze(&mut Turn::alone(&position, Limit::default(), &mut |_: &Thought| {})).unwrap()
     };
     let inside = analyze("mav-is:breadth=2,depth=1,threads=2");
-    let alone = analyze("mav:model=../../models/mavis-9m-search.safetensors,precision=exact,threads=2");
+    let alone = analyze("mav:model=../../models/mavis-9m-search.safetensors,threads=2");
     // One simulation asks for the values of the root.
     let outside = analyze("mav-mcts:sims=1,internal=2x1,threads=2");
     let mut n_searched = 0;

@@ -32,10 +32,14 @@ const MOST_DRAFTED: usize = 768;
 /// an eighth of one on a processor.
 const FEW_BRANCHES: usize = 9;
 
-/// What a pass costs beside its tokens, in tokens. On two cores of a processor 1,632 tokens/s one by one and 11,726 in one pass
-/// (docs/performance.md, precision `exact`) give six; on a GPU tokens cost next to nothing.
+/// What a pass costs beside its tokens, in tokens. On two cores of a Xeon in bf16 one row after 128 cached tokens took 1.0 ms and each of
+/// 200 rows 0.2 ms, after 1,500 cached tokens 5.6 and 0.33 ms: four tokens and sixteen. On a Zen 4 it is six in `exact` and nine in
+/// bf16 after a short prompt (docs/performance.md). On a GPU tokens cost next to nothing.
 const PASS_ON_PROCESSOR: f32 = 6.0;
 const PASS_ON_GPU: f32 = 1_000.0;
+
+/// Cached tokens that make a pass dearer by one token: their keys and values are read once for all its rows.
+const CACHED_A_TOKEN: f32 = 150.0;
 
 /// How a trace is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +80,7 @@ pub struct TraceStream {
     branches: Vec<Move>,
     /// The place of the list that the branches belong to: they see the tokens before it.
     anchor: usize,
-    /// What a pass costs beside its tokens, in tokens.
+    /// What a pass costs beside its tokens and what is cached, in tokens.
     pass_cost: f32,
     n_passes: usize,
     n_mended: usize,
@@ -219,6 +223,7 @@ impl TraceStream {
         }
         let room = self.settings.max_tokens.saturating_sub(self.progress.tokens().len());
         let mut ahead = self.progress.clone();
+        let pass_cost = self.pass_cost + self.cached as f32 / CACHED_A_TOKEN;
         // How likely all guesses of the draft are right.
         let mut odds = 1.0;
         while self.draft.len() < room.min(MOST_DRAFTED) {
@@ -231,7 +236,7 @@ impl TraceStream {
             }
             // Tokens that follow guesses save a pass if those are right, and are read in vain if not.
             let n_sure = (self.draft.len() - first) as f32;
-            if odds * self.pass_cost < (1.0 - odds) * n_sure.max(1.0) {
+            if odds * pass_cost < (1.0 - odds) * n_sure.max(1.0) {
                 self.draft.truncate(first);
                 return;
             }

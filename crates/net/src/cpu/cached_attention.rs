@@ -13,8 +13,10 @@ use super::tile512::F32Products;
 use crate::batch::Batch;
 use crate::config::TransformerConfig;
 
-/// Tokens from which the pieces are shared among threads.
-const PARALLEL_FROM: usize = 16;
+/// Pairs of a token and a key from which the pieces are shared among threads.
+const PARALLEL_FROM: usize = 1_024;
+/// Passes of so few tokens stay on one thread.
+const FEW_TOKENS: usize = 6;
 
 /// What every piece of the work reads.
 #[derive(Clone, Copy)]
@@ -65,7 +67,12 @@ impl CachedAttention<'_> {
                 Piece { range, head_idx, cached: lengths[piece / n_heads], cache, out }
             })
             .collect();
-        if self.batch.len() < PARALLEL_FROM {
+        let pairs = |(sequence_idx, cached): (usize, &usize)| {
+            let n = self.batch.sequence(sequence_idx).len();
+            n * (cached + n)
+        };
+        let n_pairs: usize = lengths.iter().enumerate().map(pairs).sum();
+        if self.batch.len() <= FEW_TOKENS || n_pairs < PARALLEL_FROM {
             let mut scratch = Scratch::default();
             pieces.into_iter().for_each(|piece| self.piece(piece, qkv, &mut scratch));
         } else {

@@ -46,7 +46,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel, search: Defaul
             Key::new("model", "a model file (default the bundled one)"),
             Key::new(
                 "precision",
-                "number format on the processor: bf16, exact (slower) or int8 (faster, less precise) (default bf16; exact for mav-is)",
+                "number format on the processor: bf16, exact (slower) or int8 (faster, less precise) (default bf16)",
             ),
             Key::new("device", "cpu, cuda, or auto for a GPU where there is one (default cpu)"),
             threads_key(),
@@ -290,12 +290,7 @@ fn internal_evaluator(
 impl Models {
     /// The model that the options name, to search by itself.
     fn searching(&self, options: &mut Options<'_>) -> Result<Asked, BuildError> {
-        let mut asked = Asked { searches: true, ..self.asked(options, WorldModel::Rules)? };
-        if options.value::<Precision>("precision")?.is_none() {
-            // Rounded numbers depend on how many rows share a pass, and drafts must change nothing.
-            asked.precision = Precision::Exact;
-        }
-        Ok(asked)
+        Ok(Asked { searches: true, ..self.asked(options, WorldModel::Rules)? })
     }
 
     /// The model that the options name.

@@ -12,7 +12,6 @@ use mavis_league::metrics::{Bands, Metric, metric_columns, metrics_json};
 use mavis_league::wire::MetricJson;
 use mavis_model::decode::{MavDecoder, TraceDecodeSettings, TraceStream};
 use mavis_model::evaluator::{Embedded, EmbeddedSettings};
-use mavis_net::Precision;
 use mavis_play::{InternalPlayerSettings, choose, runtime};
 use mavis_search::minimax::{self, MinimaxTree};
 use rand::{Rng, SeedableRng};
@@ -118,14 +117,10 @@ impl Internal {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let sizes = self.sizes()?;
         let sets = self.sets()?;
-        let mut named = NamedModel::read(
+        let named = NamedModel::read(
             &self.player,
             &["compact", "top", "order", "context", "scoring", "repeats", "grammar"],
         )?;
-        if !named.spec.options.contains_key("precision") {
-            // As the player has it: drafts change nothing only where rows do not depend on their number.
-            named.precision = Precision::Exact;
-        }
         let base = Asked::read(&named)?;
         let mut rows = Vec::new();
         for set in &sets {
