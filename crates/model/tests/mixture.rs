@@ -166,7 +166,8 @@ fn lists_in_turn_have_one_next_move() {
             let is_in_turn = lists[0] == n_moves && lists[1..].iter().all(|&n| n == 1);
             let is_random = lists.iter().zip((1..=n_moves).rev()).all(|(&n, left)| n == left);
             assert!(is_in_turn || is_random, "{rules}: {lists:?}");
-            if n_moves > 1 {
+            // With two moves both kinds look alike.
+            if n_moves > 2 {
                 let expected = if is_in_turn { 4.0 } else { 1.0 };
                 assert!((weight - expected).abs() < 1e-3, "{rules}: {weight}");
             }
