@@ -37,7 +37,6 @@ fn mixture(rules: Rules, examples: ExampleSettings) -> Mixture {
         examples,
         loss: LossSettings { in_turn: 4.0, ..LossSettings::default() },
         input: mavis_model::InputAttention::Full,
-        ..MixtureSettings::default()
     };
     Mixture::new(vec![(set, 1.0)], settings).unwrap()
 }

@@ -144,6 +144,23 @@ fn the_model_that_ships_always_moves_and_says_why_in_every_game() {
 }
 
 #[test]
+fn what_a_broken_trace_leaves_open_is_played_as_mav_plays() {
+    // The bundled model has not learned to search, so that its traces break, and the two differ in what they think of a position.
+    let mut registry = Registry::default();
+    add_models(&mut registry, searching, shipped);
+    for rules in Rules::ALL {
+        let start = Position::start(rules);
+        let analyze = |spec: &str| {
+            let mut player = registry.build(&spec.parse().unwrap(), 1).unwrap();
+            player.analyze(&mut Turn::alone(&start, Limit::default(), &mut |_: &Thought| {})).unwrap().choice
+        };
+        let (broken, plain) = (analyze("mav-is:breadth=2,depth=1,threads=2"), analyze("mav:threads=2"));
+        assert!(broken.thought.note.unwrap().contains("played without search"), "{rules}");
+        assert_eq!((broken.mv, broken.thought.value), (plain.mv, plain.thought.value), "{rules}");
+    }
+}
+
+#[test]
 fn a_context_that_is_too_small_is_refused_before_the_first_token() {
     let registry = registry();
     let spec = "mav-is:breadth=4,depth=2,top=all,compact=false".parse().unwrap();
@@ -182,7 +199,7 @@ fn whole_games_are_played_and_repeat() {
 }
 
 #[test]
-fn the_grammar_mends_headers_that_name_another_game() {
+fn empty_boards_give_whole_trees_with_or_without_the_grammar() {
     let mut registry = Registry::default();
     add_models(&mut registry, shipped, searching);
     for rules in [Rules::Connect4, Rules::Hex { size: 7, swap: false }] {
@@ -198,10 +215,12 @@ fn the_grammar_mends_headers_that_name_another_game() {
             assert_eq!(thought.tree.as_ref().unwrap().nodes.len(), n_nodes, "{rules}");
             assert_eq!(mended.moves.iter().filter(|entry| entry.visits.is_some()).count(), n_nodes - 1);
         }
-        // The model by itself writes the name of another game at the first child.
-        let free = analyze("mav-is:breadth=3,depth=1,threads=2,grammar=free").choice.thought;
-        assert_eq!(free.broken, Some("malformed"), "{rules}");
-        assert!(free.note.unwrap().contains("<mav game="), "{rules}");
+        // What the model writes by itself is the same text where it errs in no token that the grammar demands.
+        let of = |grammar: &str| {
+            let choice = analyze(&format!("mav-is:breadth=3,depth=1,threads=2,grammar={grammar}")).choice;
+            (choice.mv, choice.thought.tokens, choice.thought.passes, choice.thought.broken)
+        };
+        assert_eq!(of("free"), of("demanded"), "{rules}");
     }
 }
 

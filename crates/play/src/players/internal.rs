@@ -158,7 +158,7 @@ impl Ending {
 /// Plays the conclusion of the model's own search.
 ///
 /// A response that breaks the grammar, is cut or comes too late is not lost: as soon as one child is decided, the best move by what
-/// is known of each is played, before that what the model plays without search. The note of the thought says so.
+/// is known of each is played, before that what a model plays without search. The note of the thought says so.
 pub struct InternalPlayer {
     name: String,
     internal: Arc<Internal>,
@@ -169,7 +169,7 @@ pub struct InternalPlayer {
 }
 
 impl InternalPlayer {
-    /// A player over a model; `fallback` asks the same model without search.
+    /// A player over a model; `fallback` plays without search.
     #[must_use]
     pub fn new(
         name: String,
