@@ -12,6 +12,7 @@ use crate::{
 use mavis_game::Position;
 use mavis_lang::{Token, trace::Shape};
 use mavis_net::{Device, Precision};
+use rayon::prelude::*;
 use std::{
     num::NonZeroUsize,
     sync::mpsc::{Receiver, Sender, TryRecvError, channel},
@@ -191,6 +192,9 @@ impl Worker {
 
     fn pass(&mut self) {
         let room = self.decoder.network().room();
+        self.running.par_iter_mut().for_each(|running| {
+            running.stream.prepare();
+        });
         let mut streams: Vec<&mut TraceStream> = Vec::new();
         let (mut tokens, mut rows) = (0, 0);
         for running in &mut self.running {

@@ -24,6 +24,7 @@ use mavis_lang::{
 };
 use mavis_net::{Batch, KvCacheId, Logits, Want};
 use mavis_value::{Bucket, N_BUCKETS, Scoring};
+use rayon::prelude::*;
 
 /// Tokens of a draft at most; a pass of more takes memory without need.
 const MOST_DRAFTED: usize = 768;
@@ -74,8 +75,9 @@ pub struct TraceStream {
     /// Tokens in the cache.
     cached: usize,
     hints: Hints,
+    /// The tokens and rows that it takes in the next pass, once the draft for it is made.
+    prepared: Option<(usize, usize)>,
     /// What the next pass checks: tokens that may follow, then moves that each may.
-    is_prepared: bool,
     draft: Vec<Token>,
     branches: Vec<Move>,
     /// The place of the list that the branches belong to: they see the tokens before it.
@@ -131,7 +133,7 @@ impl MavDecoder {
             settings,
             cached: 0,
             hints: Hints::default(),
-            is_prepared: false,
+            prepared: None,
             draft: Vec::new(),
             branches: Vec::new(),
             anchor: 0,
@@ -151,27 +153,31 @@ impl MavDecoder {
     /// # Errors
     /// When the network fails.
     pub fn advance_traces(&mut self, streams: &mut [&mut TraceStream]) -> Result<(), ModelError> {
+        // Drafts and answers of a trace are its own matter, and of many traces they take longer than a pass on a GPU.
+        streams.par_iter_mut().filter(|stream| stream.is_open()).for_each(|stream| {
+            stream.prepare();
+        });
         let mut batch = Batch::default();
         let mut rows = Vec::new();
         let mut caches = Vec::new();
-        let mut open: Vec<(&mut TraceStream, ReadText)> = Vec::new();
+        let mut open: Vec<(&mut TraceStream, ReadText, usize)> = Vec::new();
         for stream in streams.iter_mut().map(|stream| &mut **stream).filter(|stream| stream.is_open()) {
-            stream.prepare();
             self.decoder.truncate(stream.cache, stream.cached)?;
+            let first_row = rows.len();
             let read = stream.push(&mut batch, &mut rows);
             caches.push(stream.cache);
-            open.push((stream, read));
+            open.push((stream, read, first_row));
         }
         if open.is_empty() {
             return Ok(());
         }
         let logits = self.decoder.extend(&caches, &batch, &Want::rows(rows))?;
-        let mut row = 0;
-        for (stream, read) in open {
-            let (n_rows, n_written) = (stream.n_rows(), stream.progress.tokens().len());
-            let n_accepted = stream.take(&logits, row);
-            row += n_rows;
+        open.par_iter_mut().for_each(|(stream, read, first_row)| {
+            let n_written = stream.progress.tokens().len();
+            let n_accepted = stream.take(&logits, *first_row);
             stream.cached = read.kept(n_written + n_accepted);
+        });
+        for (stream, ..) in open {
             self.decoder.truncate(stream.cache, stream.cached)?;
         }
         Ok(())
@@ -205,14 +211,15 @@ impl TraceStream {
 
     /// Drafts what may come next; the tokens and rows it takes in a pass.
     pub(crate) fn prepare(&mut self) -> (usize, usize) {
-        if !self.is_prepared {
-            self.is_prepared = true;
-            self.draft();
-            self.cached = self.input.still_read(&self.text(), self.progress.prompt_len(), self.cached);
+        if let Some(sizes) = self.prepared {
+            return sizes;
         }
+        self.draft();
         let (prompt_len, n_written) = (self.progress.prompt_len(), self.progress.tokens().len());
-        let n_tokens = self.input.n_tokens(&self.text(), prompt_len, self.cached, n_written);
-        (n_tokens + self.branches.len(), self.n_rows())
+        let text = self.text();
+        self.cached = self.input.still_read(&text, prompt_len, self.cached);
+        let n_tokens = self.input.n_tokens(&text, prompt_len, self.cached, n_written);
+        *self.prepared.insert((n_tokens + self.branches.len(), self.n_rows()))
     }
 
     fn draft(&mut self) {
@@ -307,7 +314,7 @@ impl TraceStream {
     /// Goes through the rows of a pass: each gives a token, and the draft holds as long as it agrees. Returns how much of it did.
     fn take(&mut self, logits: &Logits, first_row: usize) -> usize {
         self.n_passes += 1;
-        self.is_prepared = false;
+        self.prepared = None;
         let draft = std::mem::take(&mut self.draft);
         let n_read = self.progress.tokens().len();
         let mut n_accepted = 0;
