@@ -17,6 +17,7 @@ pub use fan::FanOutAnswer;
 pub use greedy::{Decoded, GreedySettings};
 pub use list::ListOrder;
 pub use text::{TextSettings, WrittenToken};
+pub(crate) use trace::each as each_trace;
 pub use trace::{Grammar, TraceDecodeSettings, TraceStream};
 
 use crate::{InputAttention, MavModel, ModelError};

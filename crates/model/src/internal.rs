@@ -6,13 +6,12 @@
 
 use crate::{
     MavModel, ModelError,
-    decode::{MavDecoder, TraceDecodeSettings, TraceStream},
+    decode::{MavDecoder, TraceDecodeSettings, TraceStream, each_trace},
     evaluator::pool,
 };
 use mavis_game::Position;
 use mavis_lang::{Token, trace::Shape};
 use mavis_net::{Device, Precision};
-use rayon::prelude::*;
 use std::{
     num::NonZeroUsize,
     sync::mpsc::{Receiver, Sender, TryRecvError, channel},
@@ -192,7 +191,7 @@ impl Worker {
 
     fn pass(&mut self) {
         let room = self.decoder.network().room();
-        self.running.par_iter_mut().for_each(|running| {
+        each_trace(&mut self.running, |running| {
             running.stream.prepare();
         });
         let mut streams: Vec<&mut TraceStream> = Vec::new();

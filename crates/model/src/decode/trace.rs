@@ -34,7 +34,7 @@ const MOST_DRAFTED: usize = 768;
 const FEW_BRANCHES: usize = 9;
 
 /// What a pass costs beside its tokens, in tokens. On two cores of a Xeon in bf16 one row after 128 cached tokens took 1.0 ms and each of
-/// 200 rows 0.2 ms, after 1,500 cached tokens 5.6 and 0.33 ms: four tokens and sixteen. On a Zen 4 it is six in `exact` and nine in
+/// 200 rows 0.2 ms, after 1,500 cached tokens 5.7 and 0.33 ms: four tokens and sixteen. On a Zen 4 it is six in `exact` and nine in
 /// bf16 after a short prompt (docs/performance.md). On a GPU tokens cost next to nothing.
 const PASS_ON_PROCESSOR: f32 = 6.0;
 const PASS_ON_GPU: f32 = 1_000.0;
@@ -154,8 +154,10 @@ impl MavDecoder {
     /// When the network fails.
     pub fn advance_traces(&mut self, streams: &mut [&mut TraceStream]) -> Result<(), ModelError> {
         // Drafts and answers of a trace are its own matter, and of many traces they take longer than a pass on a GPU.
-        streams.par_iter_mut().filter(|stream| stream.is_open()).for_each(|stream| {
-            stream.prepare();
+        each(streams, |stream| {
+            if stream.is_open() {
+                stream.prepare();
+            }
         });
         let mut batch = Batch::default();
         let mut rows = Vec::new();
@@ -172,7 +174,7 @@ impl MavDecoder {
             return Ok(());
         }
         let logits = self.decoder.extend(&caches, &batch, &Want::rows(rows))?;
-        open.par_iter_mut().for_each(|(stream, read, first_row)| {
+        each(&mut open, |(stream, read, first_row)| {
             let n_written = stream.progress.tokens().len();
             let n_accepted = stream.take(&logits, *first_row);
             stream.cached = read.kept(n_written + n_accepted);
@@ -348,6 +350,15 @@ impl TraceStream {
             self.hints.values(&self.progress, self.settings.scoring, values);
         }
         n_accepted
+    }
+}
+
+/// Does something to each trace, on all cores if there are several.
+pub(crate) fn each<T: Send>(traces: &mut [T], act: impl Fn(&mut T) + Sync + Send) {
+    match traces {
+        // One would only wait for the pool, which others may keep busy.
+        [trace] => act(trace),
+        traces => traces.par_iter_mut().for_each(act),
     }
 }
 

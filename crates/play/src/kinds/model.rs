@@ -242,7 +242,8 @@ fn internal_player(
         return Err(BuildError::value(options.kind(), "depth", &settings.depth.to_string()));
     }
     let asked = models.searching(options)?;
-    // Where no file is named, the bundled model plays what the search leaves open: it is the stronger one without search.
+    // Where no file is named, the bundled model plays what the search leaves open: without search it is stronger in Othello and Togyz
+    // Kumalak and about as strong elsewhere.
     let evaluator = asked.without_search().evaluator(models, options.kind())?;
     let plain =
         |name: String| GreedyPlayer::new(name, evaluator.clone(), GreedyPlayerSettings::default(), seed);

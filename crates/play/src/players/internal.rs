@@ -163,6 +163,7 @@ pub struct InternalPlayer {
     name: String,
     internal: Arc<Internal>,
     settings: InternalPlayerSettings,
+    /// The model without search, which is tried before a game.
     evaluator: Arc<dyn Evaluator>,
     /// Plays where the trace has nothing to say.
     fallback: GreedyPlayer,

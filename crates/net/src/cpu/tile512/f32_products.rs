@@ -3,7 +3,7 @@
 use super::{TileOut, WIDE};
 use crate::cpu::scalar::{self, fma};
 
-/// Products of f32 numbers: by AVX-512 if this processor has it, else by plain loops with the same results.
+/// Products of f32 numbers: by AVX-512 if this processor has it, else by plain loops, with the same results in builds with FMA.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct F32Products {
     /// Whether the instructions were found.
