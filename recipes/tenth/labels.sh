@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Which labels teach internal search better in Connect Four: two runs of recipes/tenth/labels.toml, alike but for the values in the traces, and matches
-# of both against the bundled model. Not run to its end yet (docs/learning.md). Needs traces/c4exact (traces.sh exact), p/connect4_11 and p/connect4_14; results in labels/.
+# of both against the bundled model. Not run to its end yet (docs/learning.md). Needs roots/c4late.parquet (roots.sh), traces/c4exact (traces.sh exact), p/connect4_11 and p/connect4_14; results in labels/.
 set -uo pipefail
 mavis=${MAVIS:-target/release/mavis} here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p labels
@@ -8,10 +8,10 @@ mkdir -p labels
 "$mavis" data traces roots/c4late.parquet --model models/mavis-9m.safetensors --device cuda --per-root 3 --compact 0.8 --top "5,5,all" \
     --sizes 2x1,3x1,4x1,2x2,3x2,4x2,2x3 --roots 30000 --breadth-first 0.1 --seed 51 --shard-size 256 --out traces/c4all
 mkdir -p traces/c4model
-for shard in traces/c4exact/*.parquet; do cp "traces/c4all/${shard##*/}" traces/c4model/; done
+for shard in traces/c4exact/*.parquet; do cp "traces/c4all/${shard##*/}" traces/c4model/ || exit 1; done
 arm() {
     sed "s#traces/c4exact#traces/$1#" "$here/labels.toml" >"labels/$1.toml"
-    "$mavis" train mav --config "labels/$1.toml" --out "labels/$1" --from models/mavis-9m.safetensors >"labels/$1.log" 2>&1
+    "$mavis" train mav --config "labels/$1.toml" --out "labels/$1" --from models/mavis-9m.safetensors >"labels/$1.log" 2>&1 || return 1
     local model="labels/$1/model.safetensors"
     for tree in 3,1 2,2 4,2; do
         "$mavis" match "mav-is:breadth=${tree%,*},depth=${tree#*,},model=$model,device=cuda" mav:device=cuda --game connect4 --games 400 --random-plies 4 \
@@ -19,6 +19,5 @@ arm() {
     done
     "$mavis" match "mav:model=$model,device=cuda" mav:device=cuda --game connect4 --games 400 --random-plies 4 --concurrency 64 --json >"labels/$1-none.json"
 }
-arm c4exact &
-arm c4model &
-wait
+# One after the other: two trainings at once on one GPU have failed (docs/performance.md).
+arm c4exact && arm c4model

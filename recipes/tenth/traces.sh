@@ -19,9 +19,11 @@ if [ "$1" = exact ]; then
     exec "$mavis" data traces roots/c4late.parquet --oracle connect4 "${usual[@]}" --roots 30000 --breadth-first 0.1 --seed 51 --shard-size 256 -j "${2:-3}" --out traces/c4exact
 fi
 large=$1 small=$2
+pids=()
 by_model() {
     [[ " ${ONLY:-$1} " == *" $1 "* ]] || return 0
     make "$@" --device "$device" &
+    pids+=($!)
 }
 by_model chess 14000 data/chess_000 data/chess_010 --model "$large" "${usual[@]}"
 by_model chess2 12000 data/chess_000 data/chess_010 --model "$large" "${deep[@]}"
@@ -33,4 +35,6 @@ by_model hex 10000 p/hex{6,7,8,9} roots/hex{5,6,7,8,9}.parquet --model "$small" 
 by_model hex11 12000 p/hex roots/hex11.parquet --model "$small" "${deep[@]}"
 by_model togyz 16000 p/togyz roots/togyz.parquet --model "$small" "${usual[@]}"
 by_model empty 1500 roots/empty_*.parquet --model "$small" --per-root 4 --compact 0.8 --top "5,5,all" --sizes 2x1,3x1,4x1,2x2,3x2,4x2,2x3
-wait
+status=0
+for pid in "${pids[@]}"; do wait "$pid" || status=1; done
+exit "$status"
