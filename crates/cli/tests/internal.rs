@@ -70,9 +70,9 @@ fn mended_headers_are_counted() {
         assert_eq!(value(&json, "Tokens mended"), 0.0, "{json}");
     }
     // On a board that no trace of training had it names another size in the header of a child.
-    let (free, demanded) = (of("hex:size=10", "free"), of("hex:size=10", "demanded"));
+    let (free, demanded) = (of("hex:size=13", "free"), of("hex:size=13", "demanded"));
     assert_eq!(value(&free, "Tokens mended"), 0.0, "{free}");
-    assert!(value(&demanded, "Tokens mended") >= 1.0, "{demanded}");
+    assert!(value(&demanded, "Tokens mended") > 0.0, "{demanded}");
     assert_eq!(value(&demanded, "Same text without drafts"), 1.0, "{demanded}");
 }
 
