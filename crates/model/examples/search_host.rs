@@ -152,6 +152,6 @@ impl Decoder for Nothing {
         while began.elapsed() < self.pass {
             std::thread::sleep(self.pass.saturating_sub(began.elapsed()));
         }
-        Ok(Logits { values, n_columns })
+        Ok(Logits::whole(values, n_columns))
     }
 }

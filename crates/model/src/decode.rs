@@ -21,8 +21,9 @@ pub(crate) use trace::each as each_trace;
 pub use trace::{Grammar, TraceDecodeSettings, TraceStream};
 
 use crate::{InputAttention, MavModel, ModelError};
-use mavis_lang::{Request, Token};
+use mavis_lang::{Request, Token, vocab::VALUES};
 use mavis_net::{Decoder, Device, KvCacheId, NetError, Precision};
+use mavis_value::N_BUCKETS;
 
 /// A network that answers requests.
 pub struct MavDecoder {
@@ -108,15 +109,18 @@ impl Prompt {
     }
 }
 
-/// The likeliest token, the lowest of equals. Ids above 65,535 do not exist in the language.
+/// What the pass after a list may answer, and all that is read of a row whose token is checked rather than chosen: an outcome or a value. Both
+/// have low ids.
+const SHORT_HEAD: u32 = VALUES.start as u32 + N_BUCKETS as u32;
+
+/// The likeliest token, the lowest of equals.
 fn likeliest(logits: &[f32]) -> Token {
-    let mut best = 0;
-    for (id, logit) in logits.iter().enumerate() {
-        if *logit > logits[best] {
-            best = id;
-        }
-    }
-    Token::try_from(best).unwrap_or(Token::MAX)
+    token_of(mavis_net::likeliest(logits))
+}
+
+/// Ids above 65,535 do not exist in the language.
+fn token_of(column: usize) -> Token {
+    Token::try_from(column).unwrap_or(Token::MAX)
 }
 
 /// Refuses a network whose vocabulary cannot be ours.

@@ -117,7 +117,7 @@ impl<'n, F: Forward + ?Sized> FanOutNetwork<'n, F> {
             asked.push(&mut batch, self.input, &mut rows);
             ends.push(first..rows.len());
         }
-        let want = Want { rows, columns: Some(value_columns()) };
+        let want = Want { rows, columns: Some(value_columns()), brief: None };
         let pass = Arc::new(self.network.forward(&batch, &want)?);
         Ok(ends.into_iter().map(|rows| ValueLogits { pass: pass.clone(), rows }).collect())
     }

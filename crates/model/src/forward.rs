@@ -26,7 +26,7 @@ pub trait Forward {
         let mut all = self.forward(batch, &Want::rows([prompts, branches].concat()))?;
         let columns = usize::from(VALUES.start)..usize::from(VALUES.start) + N_BUCKETS;
         let values = (prompts.len()..all.n_rows()).flat_map(|row| &all.row(row)[columns.clone()]).copied();
-        let values = Logits { values: values.collect(), n_columns: N_BUCKETS };
+        let values = Logits::whole(values.collect(), N_BUCKETS);
         all.values.truncate(prompts.len() * all.n_columns);
         Ok((all, values))
     }

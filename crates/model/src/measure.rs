@@ -119,7 +119,7 @@ fn two_passes(decoder: &mut MavDecoder, request: &Request, listed: &[Move]) -> R
     }
     let values = u32::from(VALUES.start)..u32::from(VALUES.start) + N_BUCKETS as u32;
     let rows = (0..batch.len() as u32).collect();
-    network.extend(&[cache], &batch, &Want { rows, columns: Some(values) })?;
+    network.extend(&[cache], &batch, &Want { rows, columns: Some(values), brief: None })?;
     network.close(cache);
     Ok(())
 }

@@ -44,6 +44,9 @@ pub struct ExampleSettings {
     /// Of the lists of all moves that are written as text, the share in turn: in the order of the tokens, from a random move on and
     /// around. The others have a random order.
     pub in_turn: f32,
+    /// Games with fewer different moves than this have all their lists in random order: short ones are written without loss that way, and
+    /// which move comes next in turn is one more thing to know.
+    pub in_turn_from: usize,
     /// Share of all examples that are about a position that is over: a model that searches without the
     /// rules has to see ends by itself, and annotated positions hardly ever are ends.
     pub ended: f32,
@@ -64,6 +67,7 @@ impl Default for ExampleSettings {
             star: 0.1,
             tracking: 0.5,
             in_turn: 0.0,
+            in_turn_from: 0,
             ended: 0.02,
             mirrored: 0.0,
             flipped: 0.0,

@@ -357,7 +357,7 @@ impl Forward for Averaged<'_> {
         prompts: &[u32],
         branches: &[u32],
     ) -> Result<(Logits, Logits), NetError> {
-        let values = Want { rows: branches.to_vec(), columns: Some(value_columns()) };
+        let values = Want { rows: branches.to_vec(), columns: Some(value_columns()), brief: None };
         let mut logits =
             self.0.logits_of(batch, &[Want::rows(prompts), values], Weights::Average)?.into_iter();
         Ok((logits.next().unwrap_or_default(), logits.next().unwrap_or_default()))

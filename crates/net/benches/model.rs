@@ -108,7 +108,8 @@ fn fan_out(criterion: &mut Criterion) {
                 branches.begin();
                 (0..35).for_each(|id| branches.push_branch(&[id], 112, 112, 112));
             }
-            let values = Want { rows: (0..branches.len() as u32).collect(), columns: Some(2048..2112) };
+            let values =
+                Want { rows: (0..branches.len() as u32).collect(), columns: Some(2048..2112), brief: None };
             group.bench_function(name, |bencher| {
                 bencher.iter(|| {
                     let caches: Vec<_> =

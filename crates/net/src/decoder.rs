@@ -127,12 +127,24 @@ pub struct Want {
     pub rows: Vec<u32>,
     /// Range of the vocabulary, such as the value tokens; `None` means all of it.
     pub columns: Option<Range<u32>>,
+    /// Which of the rows are read in part only, if any.
+    pub brief: Option<Brief>,
+}
+
+/// Rows of which the likeliest column and the first few are all that is read. A GPU sends nothing else of them, since the way of whole rows to the
+/// processor takes longer than the pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Brief {
+    /// Whether each row of [`Want::rows`] is one of them.
+    pub is_brief: Vec<bool>,
+    /// How many columns of them are read, from the first one on.
+    pub n_columns: u32,
 }
 
 impl Want {
     /// All columns of some rows.
     pub fn rows(rows: impl Into<Vec<u32>>) -> Self {
-        Self { rows: rows.into(), columns: None }
+        Self { rows: rows.into(), ..Self::default() }
     }
 
     /// The logits after the last token of each sequence.
@@ -143,45 +155,158 @@ impl Want {
     /// The columns as a range of ids.
     ///
     /// # Errors
-    /// When rows or columns are out of range.
+    /// When rows or columns are out of range, or `brief` is about other rows.
     pub fn validate(&self, n_tokens: usize, vocab: usize) -> Result<Range<usize>, NetError> {
         if let Some(&row) = self.rows.iter().find(|row| **row as usize >= n_tokens) {
             return Err(NetError::Row { row, n_tokens });
         }
-        match &self.columns {
-            None => Ok(0..vocab),
+        let columns = match &self.columns {
+            None => 0..vocab,
             Some(range) if range.start <= range.end && range.end as usize <= vocab => {
-                Ok(range.start as usize..range.end as usize)
+                range.start as usize..range.end as usize
             }
-            Some(range) => Err(NetError::Target { id: range.end, vocab }),
+            Some(range) => return Err(NetError::Target { id: range.end, vocab }),
+        };
+        if let Some(Brief { is_brief, n_columns }) = &self.brief {
+            if is_brief.len() != self.rows.len() {
+                let (expected, got) = (self.rows.len(), is_brief.len());
+                return Err(NetError::Length { what: "rows that may be brief", expected, got });
+            }
+            if *n_columns as usize > columns.len() {
+                return Err(NetError::Target { id: *n_columns, vocab: columns.len() });
+            }
         }
+        Ok(columns)
     }
 }
 
 /// Logits, `[n_rows, n_columns]`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Logits {
-    /// Row-major values.
+    /// Row-major values of the rows that came whole.
     pub values: Vec<f32>,
     /// Columns of a row: the vocabulary, or the range that was asked for.
+    pub n_columns: usize,
+    /// The other rows, where there are any.
+    pub brief: Option<BriefLogits>,
+}
+
+/// Rows that came in brief, beside whole ones.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BriefLogits {
+    /// Where the row asked for in each place is: the whole ones come first.
+    pub places: Vec<u32>,
+    /// How many rows are whole.
+    pub n_whole: usize,
+    /// The likeliest column of each brief row, the first of equals.
+    pub likeliest: Vec<u32>,
+    /// The first columns of each brief row.
+    pub values: Vec<f32>,
+    /// How many columns that are.
     pub n_columns: usize,
 }
 
 impl Logits {
-    /// Number of rows.
-    pub fn n_rows(&self) -> usize {
-        self.values.len().checked_div(self.n_columns).unwrap_or(0)
+    /// Whole rows.
+    pub fn whole(values: Vec<f32>, n_columns: usize) -> Self {
+        Self { values, n_columns, brief: None }
     }
 
-    /// Logits of the row asked for in that place.
-    pub fn row(&self, row_idx: usize) -> &[f32] {
-        &self.values[row_idx * self.n_columns..(row_idx + 1) * self.n_columns]
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        match &self.brief {
+            Some(brief) => brief.places.len(),
+            None => self.values.len().checked_div(self.n_columns).unwrap_or(0),
+        }
     }
+
+    /// Logits of the row asked for in that place; of a brief one as many as were asked for at least.
+    pub fn row(&self, row_idx: usize) -> &[f32] {
+        match self.place(row_idx) {
+            Ok(row) => part(&self.values, row, self.n_columns),
+            Err((brief, row)) => part(&brief.values, row, brief.n_columns),
+        }
+    }
+
+    /// The likeliest column of the row asked for in that place, the first of equals.
+    pub fn likeliest(&self, row_idx: usize) -> usize {
+        match self.place(row_idx) {
+            Ok(row) => likeliest(part(&self.values, row, self.n_columns)),
+            Err((brief, row)) => brief.likeliest[row] as usize,
+        }
+    }
+
+    /// The same with some of its rows in brief.
+    pub(crate) fn in_brief(self, brief: &Brief) -> Self {
+        let n_columns = brief.n_columns as usize;
+        let n_whole = brief.is_brief.iter().filter(|is_brief| !**is_brief).count();
+        let mut short =
+            BriefLogits { places: Vec::new(), n_whole, likeliest: Vec::new(), values: Vec::new(), n_columns };
+        let mut values = Vec::with_capacity(n_whole * self.n_columns);
+        for (row, is_brief) in brief.is_brief.iter().enumerate() {
+            let place = row - short.likeliest.len();
+            let logits = part(&self.values, row, self.n_columns);
+            if *is_brief {
+                short.places.push((n_whole + short.likeliest.len()) as u32);
+                short.likeliest.push(likeliest(logits) as u32);
+                short.values.extend(&logits[..n_columns]);
+            } else {
+                short.places.push(place as u32);
+                values.extend(logits);
+            }
+        }
+        Self { values, brief: Some(short), ..self }
+    }
+
+    /// Where a row is: among the whole ones, or among the others.
+    fn place(&self, row_idx: usize) -> Result<usize, (&BriefLogits, usize)> {
+        let Some(brief) = &self.brief else { return Ok(row_idx) };
+        let place = brief.places[row_idx] as usize;
+        if place < brief.n_whole { Ok(place) } else { Err((brief, place - brief.n_whole)) }
+    }
+}
+
+fn part(values: &[f32], row: usize, n_columns: usize) -> &[f32] {
+    &values[row * n_columns..(row + 1) * n_columns]
+}
+
+/// The likeliest column, the first of equals.
+pub fn likeliest(logits: &[f32]) -> usize {
+    let mut best = 0;
+    for (column, logit) in logits.iter().enumerate() {
+        if *logit > logits[best] {
+            best = column;
+        }
+    }
+    best
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn brief_rows_are_found_among_whole_ones() {
+        let whole = vec![0.5, 0.5, 0.75, 1.0, 3.0, 3.0, 0.25, 0.0, 0.0, 4.0, 5.0, 6.0];
+        let brief = Brief { is_brief: vec![true, false, true, false], n_columns: 1 };
+        let logits = Logits::whole(whole, 3).in_brief(&brief);
+        assert_eq!(logits.n_rows(), 4);
+        let rows: Vec<&[f32]> = (0..4).map(|row| logits.row(row)).collect();
+        assert_eq!(rows, [&[0.5][..], &[1.0, 3.0, 3.0], &[0.25], &[4.0, 5.0, 6.0]]);
+        assert_eq!((0..4).map(|row| logits.likeliest(row)).collect::<Vec<_>>(), [2, 1, 0, 2]);
+    }
+
+    #[test]
+    fn rows_in_brief_are_those_asked_for() {
+        let of = |is_brief: Vec<bool>, n_columns| Want {
+            rows: vec![0, 1],
+            columns: Some(4..8),
+            brief: Some(Brief { is_brief, n_columns }),
+        };
+        assert_eq!(of(vec![true, false], 4).validate(2, 16).ok(), Some(4..8));
+        assert!(of(vec![true], 4).validate(2, 16).is_err());
+        assert!(of(vec![true, false], 5).validate(2, 16).is_err());
+    }
 
     #[test]
     fn precisions_come_back_and_others_are_refused() {

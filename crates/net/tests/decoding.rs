@@ -65,7 +65,7 @@ fn a_stateless_pass_equals_the_trainer() {
         let expected = trainer.logits(&batch, &rows, Weights::Live).unwrap();
         let got = decoder.logits(&batch, &Want::rows(rows.clone())).unwrap();
         assert_close(&got.values, &expected.values);
-        let some = decoder.logits(&batch, &Want { rows, columns: Some(21..45) }).unwrap();
+        let some = decoder.logits(&batch, &Want { rows, columns: Some(21..45), brief: None }).unwrap();
         assert_eq!(some.n_rows(), batch.len());
         assert_close(some.row(77), &expected.row(77)[21..45]);
     }
@@ -183,7 +183,7 @@ fn misuse_is_an_error_and_changes_nothing() {
     ));
     let beyond = Want::rows([3]);
     assert!(matches!(decoder.extend(&[cache], &batch, &beyond), Err(NetError::Row { row: 3, .. })));
-    let columns = Want { rows: vec![0], columns: Some(60..80) };
+    let columns = Want { rows: vec![0], columns: Some(60..80), brief: None };
     assert!(matches!(decoder.extend(&[cache], &batch, &columns), Err(NetError::Target { id: 80, .. })));
     batch.prefix_end[0] = 7;
     assert!(matches!(decoder.extend(&[cache], &batch, &Want::default()), Err(NetError::Mask { .. })));

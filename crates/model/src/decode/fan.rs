@@ -3,7 +3,7 @@
 //! the pass that reads the prompt, so a node of a search takes two passes, as a position does.
 
 use super::{
-    Drafting, GreedySettings, MavDecoder,
+    Drafting, GreedySettings, MavDecoder, SHORT_HEAD,
     greedy::{Goal, Stream},
 };
 use crate::{
@@ -18,10 +18,7 @@ use mavis_lang::{
     vocab::{self, VALUES},
 };
 use mavis_net::{Batch, Decoder, KvCacheId, Want};
-use mavis_value::{Distribution, Mistake, N_BUCKETS};
-
-/// What the second pass may answer: an outcome or a value. Both have low ids, so the rest of the head need not be computed.
-const SHORT_HEAD: u32 = VALUES.start as u32 + N_BUCKETS as u32;
+use mavis_value::{Distribution, Mistake};
 
 /// What a model says of one request by fan-out.
 #[derive(Clone, Debug)]
@@ -167,7 +164,11 @@ impl MavDecoder {
             return Ok(());
         }
         let rows: Vec<u32> = (0..batch.len() as u32).collect();
-        let logits = self.decoder.extend(&caches, &batch, &Want { rows, columns: Some(0..SHORT_HEAD) })?;
+        let logits = self.decoder.extend(
+            &caches,
+            &batch,
+            &Want { rows, columns: Some(0..SHORT_HEAD), brief: None },
+        )?;
         let mut row = 0;
         for (answer, moves) in lists {
             answer.n_passes += 1;

@@ -1,8 +1,9 @@
 //! Greedy decoding of many requests at once, one token a step or several where a draft holds.
 
 use super::{
-    Drafting, MavDecoder, Prompt, draft_state, likeliest,
+    Drafting, MavDecoder, Prompt, SHORT_HEAD, draft_state,
     list::{ListOrder, ListRule},
+    token_of,
 };
 use crate::{ModelError, fan_out::value_distribution, reading::ReadText};
 use mavis_game::{Game, Move, Position};
@@ -10,9 +11,10 @@ use mavis_lang::{
     Answer, AnswerProgress, Hallucination, Request, Start, Step, Token, Top, parse_answer, vocab::VALUES,
     vocabulary,
 };
-use mavis_net::{Batch, KvCacheId, Want};
+use mavis_net::{Batch, Brief, KvCacheId, Logits, Want};
 use mavis_stable::seed;
 use mavis_value::{Distribution, N_BUCKETS};
+use std::ops::Range;
 
 /// Passes that check what is left of a draft after it was wrong once; then the state is written token by token.
 const MOST_REDRAFTS: usize = 4;
@@ -95,7 +97,7 @@ impl MavDecoder {
     /// One pass over all streams that are not finished; whether there was any.
     fn advance(&mut self, streams: &mut [Stream<'_>]) -> Result<bool, ModelError> {
         let mut batch = Batch::default();
-        let mut rows = Vec::new();
+        let (mut rows, mut is_brief) = (Vec::new(), Vec::new());
         let mut caches = Vec::new();
         let mut open: Vec<(&mut Stream<'_>, ReadText)> = Vec::new();
         for stream in streams.iter_mut().filter(|stream| stream.is_open()) {
@@ -107,17 +109,21 @@ impl MavDecoder {
             self.decoder.truncate(stream.cache, stream.cached)?;
             let read = self.input.push(&mut batch, &text, input_len, stream.cached, n_written);
             rows.extend((n_written..=text.len()).map(|at| read.row_before(at)));
+            // States and what the grammar demands are drafted, neither of which asks for more than the likeliest token.
+            is_brief.extend(stream.draft.iter().map(|_| true).chain([false]));
             caches.push(stream.cache);
             open.push((stream, read));
         }
         if open.is_empty() {
             return Ok(false);
         }
-        let logits = self.decoder.extend(&caches, &batch, &Want::rows(rows))?;
+        let brief = Brief { is_brief, n_columns: SHORT_HEAD };
+        let want = Want { rows, columns: None, brief: Some(brief) };
+        let logits = self.decoder.extend(&caches, &batch, &want)?;
         let mut row = 0;
         for (stream, read) in open {
             let (n_rows, n_written) = (stream.draft.len() + 1, stream.text.len());
-            let accepted = stream.take((row..row + n_rows).map(|row| logits.row(row)));
+            let accepted = stream.take(&logits, row..row + n_rows);
             row += n_rows;
             stream.cached = read.kept(n_written + accepted);
             self.decoder.truncate(stream.cache, stream.cached)?;
@@ -191,20 +197,20 @@ impl<'a> Stream<'a> {
     }
 
     /// Goes through the rows of a pass: each gives a token, and the draft holds as long as it agrees. Returns how much of it did.
-    fn take<'b>(&mut self, rows: impl Iterator<Item = &'b [f32]>) -> usize {
+    fn take(&mut self, logits: &Logits, rows: Range<usize>) -> usize {
         self.decoded.n_passes += 1;
         let draft = std::mem::take(&mut self.draft);
         let mut accepted = 0;
-        for logits in rows {
+        for row in rows {
             if self.goal == Goal::List && self.progress.opens_list() {
-                self.first_move = Some(logits.to_vec());
+                self.first_move = Some(logits.row(row).to_vec());
                 return accepted;
             }
             if let Some(mv) = self.progress.awaits_value() {
-                let values = &logits[usize::from(VALUES.start)..][..N_BUCKETS];
+                let values = &logits.row(row)[usize::from(VALUES.start)..][..N_BUCKETS];
                 self.decoded.values.push((mv, value_distribution(values)));
             }
-            let token = self.next_token(logits);
+            let token = self.next_token(logits, row);
             self.decoded.tokens.push(token);
             self.text.push(token);
             self.progress.push(token);
@@ -229,11 +235,11 @@ impl<'a> Stream<'a> {
     }
 
     /// The token that is written next: the likeliest, but for what the settings say of lists.
-    fn next_token(&self, logits: &[f32]) -> Token {
+    fn next_token(&self, logits: &Logits, row: usize) -> Token {
         if !self.progress.awaits_listed() {
-            return likeliest(logits);
+            return token_of(logits.likeliest(row));
         }
-        self.rule.next_token(logits, self.request.commands.rules, self.progress.listed())
+        self.rule.next_token(logits.row(row), self.request.commands.rules, self.progress.listed())
     }
 
     /// Drafts the fields of a state that is about to be written.

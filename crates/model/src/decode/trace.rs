@@ -12,7 +12,7 @@ mod hints;
 
 pub use grammar::Grammar;
 
-use super::{MavDecoder, likeliest, list::ListRule};
+use super::{MavDecoder, SHORT_HEAD, list::ListRule, token_of};
 use crate::{InputAttention, ModelError, fan_out::value_distribution, reading::ReadText};
 use hints::Hints;
 use mavis_game::{Move, Position};
@@ -22,7 +22,7 @@ use mavis_lang::{
     value::{bucket_of, value_token},
     vocab::{self, VALUES},
 };
-use mavis_net::{Batch, KvCacheId, Logits, Want};
+use mavis_net::{Batch, Brief, KvCacheId, Logits, Want};
 use mavis_value::{Bucket, N_BUCKETS, Scoring};
 use rayon::prelude::*;
 
@@ -79,6 +79,8 @@ pub struct TraceStream {
     prepared: Option<(usize, usize)>,
     /// What the next pass checks: tokens that may follow, then moves that each may.
     draft: Vec<Token>,
+    /// Whether a list may go on in the place of each of these tokens and after the last.
+    in_list: Vec<bool>,
     branches: Vec<Move>,
     /// The place of the list that the branches belong to: they see the tokens before it.
     anchor: usize,
@@ -135,6 +137,7 @@ impl MavDecoder {
             hints: Hints::default(),
             prepared: None,
             draft: Vec::new(),
+            in_list: Vec::new(),
             branches: Vec::new(),
             anchor: 0,
             pass_cost: if on_processor { PASS_ON_PROCESSOR } else { PASS_ON_GPU },
@@ -160,20 +163,23 @@ impl MavDecoder {
             }
         });
         let mut batch = Batch::default();
-        let mut rows = Vec::new();
+        let (mut rows, mut is_brief) = (Vec::new(), Vec::new());
         let mut caches = Vec::new();
         let mut open: Vec<(&mut TraceStream, ReadText, usize)> = Vec::new();
         for stream in streams.iter_mut().map(|stream| &mut **stream).filter(|stream| stream.is_open()) {
             self.decoder.truncate(stream.cache, stream.cached)?;
             let first_row = rows.len();
             let read = stream.push(&mut batch, &mut rows);
+            is_brief.extend(stream.is_brief());
             caches.push(stream.cache);
             open.push((stream, read, first_row));
         }
         if open.is_empty() {
             return Ok(());
         }
-        let logits = self.decoder.extend(&caches, &batch, &Want::rows(rows))?;
+        let brief = Brief { is_brief, n_columns: SHORT_HEAD };
+        let want = Want { rows, columns: None, brief: Some(brief) };
+        let logits = self.decoder.extend(&caches, &batch, &want)?;
         each(&mut open, |(stream, read, first_row)| {
             let n_written = stream.progress.tokens().len();
             let n_accepted = stream.take(&logits, *first_row);
@@ -211,6 +217,11 @@ impl TraceStream {
         1 + self.draft.len() + self.branches.len()
     }
 
+    /// Which of them are read in part: all where no list may go on, for whose next move every likelihood counts.
+    fn is_brief(&self) -> impl Iterator<Item = bool> {
+        self.in_list.iter().map(|in_list| !in_list).chain(self.branches.iter().map(|_| true))
+    }
+
     /// Drafts what may come next; the tokens and rows it takes in a pass.
     pub(crate) fn prepare(&mut self) -> (usize, usize) {
         if let Some(sizes) = self.prepared {
@@ -226,12 +237,19 @@ impl TraceStream {
 
     fn draft(&mut self) {
         self.draft.clear();
+        self.in_list.clear();
         self.branches.clear();
-        if !self.settings.drafting {
-            return;
-        }
-        let room = self.settings.max_tokens.saturating_sub(self.progress.tokens().len());
         let mut ahead = self.progress.clone();
+        if self.settings.drafting {
+            self.draft_after(&mut ahead);
+        }
+        // What was cut off again was written down too, and the place after the last token was not, if nothing was.
+        self.in_list.push(ahead.listed().is_some());
+        self.in_list.truncate(self.draft.len() + 1);
+    }
+
+    fn draft_after(&mut self, ahead: &mut TraceProgress) {
+        let room = self.settings.max_tokens.saturating_sub(self.progress.tokens().len());
         let pass_cost = self.pass_cost + self.cached as f32 / CACHED_A_TOKEN;
         // How likely all guesses of the draft are right.
         let mut odds = 1.0;
@@ -240,8 +258,7 @@ impl TraceStream {
             while let Some(Due::Token(token)) =
                 ahead.due().filter(|_| self.draft.len() < room.min(MOST_DRAFTED))
             {
-                ahead.push(token);
-                self.draft.push(token);
+                self.draft_token(ahead, token);
             }
             // Tokens that follow guesses save a pass if those are right, and are read in vain if not.
             let n_sure = (self.draft.len() - first) as f32;
@@ -250,11 +267,16 @@ impl TraceStream {
                 return;
             }
             let Some(due) = ahead.due().filter(|due| !matches!(due, Due::Token(_))) else { return };
-            let Some(token) = self.guess(&ahead, due) else { return };
+            let Some(token) = self.guess(ahead, due) else { return };
             odds *= self.hints.trust(due);
-            ahead.push(token);
-            self.draft.push(token);
+            self.draft_token(ahead, token);
         }
+    }
+
+    fn draft_token(&mut self, ahead: &mut TraceProgress, token: Token) {
+        self.in_list.push(ahead.listed().is_some());
+        ahead.push(token);
+        self.draft.push(token);
     }
 
     /// A guess at what is due; where there are no hints for it, branches that will give some.
@@ -299,15 +321,15 @@ impl TraceStream {
     }
 
     /// The token that the network writes next: the likeliest, but for what the settings say of values and lists.
-    fn next_token(&self, logits: &[f32], due: Option<Due>) -> Token {
+    fn next_token(&self, logits: &Logits, row: usize, due: Option<Due>) -> Token {
         if let Some(listed) = self.progress.listed() {
             let rule = ListRule { repeats: self.settings.repeats, drawn: None };
-            return rule.next_token(logits, self.progress.shape().rules, listed);
+            return rule.next_token(logits.row(row), self.progress.shape().rules, listed);
         }
-        let token = likeliest(logits);
+        let token = token_of(logits.likeliest(row));
         match due {
             Some(Due::Value(_)) if self.settings.scoring == Scoring::Mean && bucket_of(token).is_some() => {
-                value_token(written_value(logits, self.settings.scoring).0)
+                value_token(written_value(logits.row(row), self.settings.scoring).0)
             }
             _ => token,
         }
@@ -321,12 +343,12 @@ impl TraceStream {
         let n_read = self.progress.tokens().len();
         let mut n_accepted = 0;
         loop {
-            let row = logits.row(first_row + n_accepted);
+            let row = first_row + n_accepted;
             let due = self.progress.due();
             if due == Some(Due::Listed) {
-                self.hints.order(&self.progress, row);
+                self.hints.order(&self.progress, logits.row(row));
             }
-            let own = self.next_token(row, due);
+            let own = self.next_token(logits, row, due);
             let demanded = self.progress.demanded().filter(|_| self.settings.grammar == Grammar::Demanded);
             let token = demanded.unwrap_or(own);
             self.n_mended += usize::from(token != own);

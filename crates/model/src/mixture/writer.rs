@@ -3,8 +3,8 @@
 use super::{BatchSettings, ExampleSettings};
 use crate::pack::{PackedBatch, Packer};
 use mavis_data::AnnotatedPosition;
-use mavis_game::{Game, Move, Position};
-use mavis_lang::{Annotation, Commands, Example, ExampleBuilder, Top, Variety};
+use mavis_game::{Game, Move, Position, Rules};
+use mavis_lang::{Annotation, Commands, Example, ExampleBuilder, Top, Variety, moves};
 use rand::Rng;
 
 /// Entries of soft targets a batch may hold for each token it may hold, which is what trainers have room for. Only batches of long
@@ -110,6 +110,7 @@ impl<'a> Writer<'a> {
         if question.layout == Layout::Chain
             && is_whole
             && self.settings.in_turn > 0.0
+            && has_moves(annotated.position.rules(), self.settings.in_turn_from)
             && rng.random::<f32>() < self.settings.in_turn
         {
             self.example.list_in_turn(rng);
@@ -197,4 +198,9 @@ fn random_play(annotated: AnnotatedPosition, most_plies: u32, rng: &mut impl Rng
         _ => Commands { rules, given, top: Some(Top::All), best: false, next: None },
     };
     Question { annotated: AnnotatedPosition { position, moves, best }, previous, commands, layout }
+}
+
+/// Whether a game has so many different moves at least.
+fn has_moves(rules: Rules, n: usize) -> bool {
+    moves::move_tokens(rules).take(n).count() == n
 }

@@ -193,6 +193,7 @@ impl TrainSettings {
             star,
             tracking,
             in_turn,
+            in_turn_from: _,
             ended,
             mirrored,
             flipped,

@@ -89,7 +89,10 @@ impl CpuDecoder {
             inference.head(columns, memory)
         };
         // Inside the pool the threads hand pieces to each other without waking the one that asks.
-        let logits = if batch.len() > FEW_TOKENS { rayon::scope(|_| pass(caches)) } else { pass(caches) };
+        let mut logits = if batch.len() > FEW_TOKENS { rayon::scope(|_| pass(caches)) } else { pass(caches) };
+        if let Some(brief) = &want.brief {
+            logits = logits.in_brief(brief);
+        }
         for (sequence_idx, cache) in caches.iter_mut().enumerate() {
             cache.set_len(cache.len() + batch.sequence(sequence_idx).len());
         }

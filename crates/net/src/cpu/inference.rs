@@ -203,7 +203,7 @@ impl Inference {
         let d = self.config.d_model;
         let n = memory.picked.len() / d;
         if n == 0 || columns.is_empty() {
-            return Logits { values: Vec::new(), n_columns: columns.len() };
+            return Logits::whole(Vec::new(), columns.len());
         }
         // Panels begin at multiples of 16; what lies before the range is cut off again.
         let first = columns.start / 16 * 16;
@@ -221,7 +221,7 @@ impl Inference {
             let skip = columns.start - first;
             values = values.chunks_exact(width).flat_map(|row| &row[skip..]).copied().collect();
         }
-        Logits { values, n_columns: columns.len() }
+        Logits::whole(values, columns.len())
     }
 
     /// First norm and the query-key-value product of a block of rows.

@@ -164,7 +164,7 @@ impl Trainer for CpuTrainer {
             let mut values = vec![0.0; want.rows.len() * columns.len()];
             let head = &head[columns.start * d..columns.end * d];
             Linear::new(d, columns.len()).forward(&mut values, &self.saved.picked_normed, head, Store::Set);
-            all.push(Logits { values, n_columns: columns.len() });
+            all.push(Logits::whole(values, columns.len()));
         }
         Ok(all)
     }

@@ -149,7 +149,7 @@ pub fn evaluations(config: &TransformerConfig, n: usize, n_passes: usize) -> Res
     let (all, _) = star_batch(65_536, config.vocab, 1);
     let n = n.min(all.n_sequences());
     let mut batch = Batch::default();
-    let mut want = Want { rows: Vec::new(), columns: Some(64..128) };
+    let mut want = Want { rows: Vec::new(), columns: Some(64..128), brief: None };
     for range in (0..n).map(|sequence| all.sequence(sequence)) {
         batch.begin();
         for token in range {

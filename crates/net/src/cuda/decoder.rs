@@ -7,14 +7,14 @@ use super::blas::{Shape, Tuning};
 use super::gpu::Graph;
 use super::in_flight::{Pass, PassSizes, Start, UnderWay};
 use super::memory::{Buffer, Pinned, recording, turn};
-use super::network::{DeviceWeights, Extent, HALF, MAX_POSITIONS, Network};
+use super::network::{DeviceWeights, Extent, FULL, HALF, MAX_POSITIONS, Network};
 use super::op::Argument::{Address, Int};
 use super::op::{Op, Operands};
 use super::pack::{Fields, Job, PackedSizes, TILE};
 use super::pages::Pages;
 use crate::batch::{Batch, LossRows};
 use crate::config::TransformerConfig;
-use crate::decoder::{Decoder, KvCacheId, Logits, Room, Want};
+use crate::decoder::{BriefLogits, Decoder, KvCacheId, Logits, Room, Want};
 use crate::error::NetError;
 
 /// Room and place of a decoder on a GPU.
@@ -73,6 +73,8 @@ pub struct CudaDecoder {
     /// Keys and values, `[page][layer][2][TILE][d]`.
     pool: Buffer,
     words: Pinned,
+    /// What rows come to that are read in part only, `[row][1 + columns]`: the likeliest column, then the first ones.
+    brief: Buffer,
     /// Logits on their way back; more than fit here take the slower way through memory that is not pinned.
     results: Pinned,
     graphs: HashMap<Key, Graph>,
@@ -84,8 +86,11 @@ pub struct CudaDecoder {
 /// Recorded passes that are kept.
 const MOST_GRAPHS: usize = 1_024;
 
-/// Logits that come back through pinned memory: 4 MB, enough for the values of 256 evaluations.
-const RESULTS: usize = 1 << 20;
+/// Logits that come back through pinned memory: 16 MB, enough for 1,400 whole rows.
+const RESULTS: usize = 1 << 22;
+
+/// Columns that may be asked for of a row in brief.
+const MOST_BRIEF: usize = 255;
 
 /// What a recorded pass depends on.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -94,6 +99,44 @@ struct Key {
     extent: Extent,
     paged: bool,
     columns: Range<usize>,
+    /// Columns of rows in brief, if there are any.
+    n_brief: Option<usize>,
+}
+
+/// The rows of a pass as they are computed: whole ones first, so that they come back in one piece.
+struct Rows {
+    rows: Vec<u32>,
+    brief: Option<BriefRows>,
+}
+
+struct BriefRows {
+    /// Where each row asked for is.
+    places: Vec<u32>,
+    n_whole: usize,
+    n_columns: usize,
+}
+
+impl Rows {
+    fn new(want: &Want) -> Result<Self, NetError> {
+        let Some(brief) = &want.brief else { return Ok(Self { rows: want.rows.clone(), brief: None }) };
+        let n_columns = brief.n_columns as usize;
+        if n_columns > MOST_BRIEF {
+            let (what, expected) = ("columns of a row in brief", MOST_BRIEF);
+            return Err(NetError::Length { what, expected, got: n_columns });
+        }
+        let n_whole = brief.is_brief.iter().filter(|is_brief| !**is_brief).count();
+        let (mut whole, mut rest) = (0, n_whole);
+        let mut rows = vec![0; want.rows.len()];
+        let place = |(row, is_brief): (&u32, &bool)| {
+            let next = if *is_brief { &mut rest } else { &mut whole };
+            let place = *next;
+            *next += 1;
+            rows[place] = *row;
+            place as u32
+        };
+        let places = want.rows.iter().zip(&brief.is_brief).map(place).collect();
+        Ok(Self { rows, brief: Some(BriefRows { places, n_whole, n_columns }) })
+    }
 }
 
 impl CudaDecoder {
@@ -130,6 +173,7 @@ impl CudaDecoder {
         net.device.run(&Op::kernel("to_bf16", groups, 256, 256, arguments))?;
         let pool = net.device.zeroed(n_pages * config.n_layers * 2 * TILE * config.d_model * HALF)?;
         let words = net.device.pinned(net.fields.words)?;
+        let brief = net.device.zeroed(net.fields.max_rows * (1 + MOST_BRIEF) * FULL)?;
         let (results, room) = (net.device.pinned(RESULTS)?, net.fields.clone());
         Ok(Self {
             net,
@@ -139,6 +183,7 @@ impl CudaDecoder {
             pages: Pages::new(n_pages),
             pool,
             words,
+            brief,
             results,
             graphs: HashMap::new(),
             mode: options.mode,
@@ -156,9 +201,9 @@ impl CudaDecoder {
     }
 
     /// How a batch is packed, after its fields are laid out: more tokens than there is room for stay as many, and are refused there.
-    fn job(&mut self, batch: &Batch, want: &Want) -> Job<'static> {
+    fn job(&mut self, batch: &Batch, rows: &[u32]) -> Job<'static> {
         let n_tokens = rounded(batch.len(), self.room.max_tokens);
-        let n_rows = rounded(want.rows.len(), self.room.max_rows);
+        let n_rows = rounded(rows.len(), self.room.max_rows);
         self.net.fields = self.room.of_pass(n_tokens, n_rows, batch.n_sequences());
         Job { n_tokens, learning_rate: 0.0, max_positions: MAX_POSITIONS, gradient: false, classes: &[] }
     }
@@ -184,8 +229,10 @@ impl CudaDecoder {
         sizes: PassSizes,
         paged: bool,
         columns: Range<usize>,
+        brief: Option<BriefRows>,
     ) -> Result<Logits, NetError> {
-        let key = Key { extent: self.extent(packed), paged, columns };
+        let n_brief = brief.as_ref().map(|brief| brief.n_columns);
+        let key = Key { extent: self.extent(packed), paged, columns, n_brief };
         let (extent, n_columns) = (key.extent, key.columns.len());
         let start = if self.graphs.contains_key(&key) { Start::Graph } else { Start::Operations };
         let pass = UnderWay::begin(Pass { sizes, extent, n_columns, paged, start, n_before: self.n_passes });
@@ -193,13 +240,13 @@ impl CudaDecoder {
             let device = &self.net.device;
             device.upload_async(&device.stream, &self.net.block, &self.words, packed.words)?;
             self.start(key)?;
-            self.read(packed.n_rows * n_columns)
+            self.read(packed.n_rows, n_columns, brief)
         };
-        let values = run().map_err(|error| {
+        let logits = run().map_err(|error| {
             pass.explain(error, || self.net.device.blas.explain_sizes(&[extent.n_tokens, extent.n_rows]))
         })?;
         self.n_passes += 1;
-        Ok(Logits { values, n_columns })
+        Ok(logits)
     }
 
     /// Starts the operations of a pass.
@@ -228,15 +275,41 @@ impl CudaDecoder {
         Ok(())
     }
 
-    /// Waits for the first `n` logits.
-    fn read(&mut self, n: usize) -> Result<Vec<f32>, NetError> {
-        let (device, from) = (&self.net.device, &self.net.logits);
-        if n == 0 || n > self.results.len() {
-            return device.read::<f32>(from, n);
+    /// Waits for the logits of the first rows.
+    fn read(
+        &mut self,
+        n_rows: usize,
+        n_columns: usize,
+        brief: Option<BriefRows>,
+    ) -> Result<Logits, NetError> {
+        let Some(BriefRows { places, n_whole, n_columns: few }) = brief else {
+            let [values, _] = self.read_words([n_rows * n_columns, 0])?;
+            return Ok(Logits::whole(floats(&values), n_columns));
+        };
+        // What whole rows come to in brief is not needed, but would be in the way.
+        let [values, words] = self.read_words([n_whole * n_columns, n_rows * (1 + few)])?;
+        let rows = words.chunks_exact(1 + few).skip(n_whole);
+        let likeliest = rows.clone().map(|row| row[0]).collect();
+        let first = rows.flat_map(|row| floats(&row[1..])).collect();
+        let brief = BriefLogits { places, n_whole, likeliest, values: first, n_columns: few };
+        Ok(Logits { values: floats(&values), n_columns, brief: Some(brief) })
+    }
+
+    /// Waits for the first words of the logits and of what rows come to in brief.
+    fn read_words(&mut self, n: [usize; 2]) -> Result<[Vec<u32>; 2], NetError> {
+        let (device, from) = (&self.net.device, [&self.net.logits, &self.brief]);
+        if n[0] + n[1] > self.results.len() {
+            return Ok([device.read(from[0], n[0])?, device.read(from[1], n[1])?]);
         }
-        device.download_async(&mut self.results, 0, from, n)?;
+        if n[0] > 0 {
+            device.download_async(&mut self.results, 0, from[0], n[0])?;
+        }
+        if n[1] > 0 {
+            device.download_async(&mut self.results, n[0], from[1], n[1])?;
+        }
         device.synchronize()?;
-        Ok(self.results.words()[..n].iter().map(|bits| f32::from_bits(*bits)).collect())
+        let (logits, rest) = self.results.words().split_at(n[0]);
+        Ok([logits.to_vec(), rest[..n[1]].to_vec()])
     }
 
     fn ops(&mut self, key: &Key) -> Result<Vec<Op>, NetError> {
@@ -254,16 +327,22 @@ impl CudaDecoder {
             let operands = Operands::plain(head, self.net.last[1].address, self.net.logits.address);
             ops.push(self.net.device.product("head.fwd", shape, operands)?);
         }
+        if let Some(few) = key.n_brief {
+            let (logits, out) = (Address(self.net.logits.address), Address(self.brief.address));
+            let sizes = [extent.n_rows, key.columns.len(), few].map(|n| Int(n as i32));
+            let arguments = [logits, self.net.counts(), out].into_iter().chain(sizes).collect();
+            ops.push(Network::rows_kernel("brief_rows", extent.n_rows, arguments));
+        }
         Ok(ops)
     }
 
     /// Writes a batch that extends caches, already grown, into the block: as [`Fields::pack`], but rows of tiles count from the start of
     /// the cache, and pages and places in them take fields that only training uses.
-    fn pack(&mut self, caches: &[KvCacheId], batch: &Batch, want: &Want) -> Result<PackedSizes, NetError> {
-        let job = self.job(batch, want);
+    fn pack(&mut self, caches: &[KvCacheId], batch: &Batch, rows: &[u32]) -> Result<PackedSizes, NetError> {
+        let job = self.job(batch, rows);
         let fields = self.net.fields.clone();
         let block = self.words.words_mut();
-        let packed = fields.pack(block, batch, &rows_only(want), &job)?;
+        let packed = fields.pack(block, batch, &rows_only(rows), &job)?;
         let (mut n_tiles, mut n_pages) = (0, 0);
         for (sequence, id) in caches.iter().enumerate() {
             let held = self.pages.cache(*id)?;
@@ -298,6 +377,10 @@ impl CudaDecoder {
         block[2] = n_tiles as u32;
         Ok(PackedSizes { n_tiles, words: fields.targets + n_pages, ..packed })
     }
+}
+
+fn floats(words: &[u32]) -> Vec<f32> {
+    words.iter().map(|bits| f32::from_bits(*bits)).collect()
 }
 
 /// Rounds a size up, so that few graphs are needed: powers of two while small, eighths of the room after.
@@ -342,11 +425,11 @@ fn paged_attention(net: &Network, pool: u64, layer: usize, extent: Extent) -> Ve
 }
 
 /// The wanted rows as loss rows without targets, which is how they are packed.
-fn rows_only(want: &Want) -> LossRows {
+fn rows_only(rows: &[u32]) -> LossRows {
     LossRows {
-        rows: want.rows.clone(),
-        weights: vec![0.0; want.rows.len()],
-        target_starts: vec![0; want.rows.len() + 1],
+        rows: rows.to_vec(),
+        weights: vec![0.0; rows.len()],
+        target_starts: vec![0; rows.len() + 1],
         normalizer: Some(1.0),
         ..LossRows::default()
     }
@@ -411,13 +494,14 @@ impl Decoder for CudaDecoder {
         }
         batch.validate_for(&self.net.config, |sequence| lengths[&caches[sequence]])?;
         let columns = want.validate(batch.len(), self.net.config.n_outputs())?;
+        let Rows { rows, brief } = Rows::new(want)?;
         self.net.device.bind()?;
         let run = || {
             for (sequence, id) in caches.iter().enumerate() {
                 self.pages.resize(*id, lengths[id] + batch.sequence(sequence).len())?;
             }
-            let packed = self.pack(caches, batch, want)?;
-            self.run(packed, PassSizes::new(batch, want.rows.len()), true, columns)
+            let packed = self.pack(caches, batch, &rows)?;
+            self.run(packed, PassSizes::new(batch, rows.len()), true, columns, brief)
         };
         let logits = run();
         if logits.is_err() {
@@ -432,11 +516,12 @@ impl Decoder for CudaDecoder {
     fn logits(&mut self, batch: &Batch, want: &Want) -> Result<Logits, NetError> {
         batch.validate_for(&self.net.config, |_| 0)?;
         let columns = want.validate(batch.len(), self.net.config.n_outputs())?;
+        let Rows { rows, brief } = Rows::new(want)?;
         self.net.device.bind()?;
-        let job = self.job(batch, want);
+        let job = self.job(batch, &rows);
         let fields = self.net.fields.clone();
-        let packed = fields.pack(self.words.words_mut(), batch, &rows_only(want), &job)?;
-        self.run(packed, PassSizes::new(batch, want.rows.len()), false, columns)
+        let packed = fields.pack(self.words.words_mut(), batch, &rows_only(&rows), &job)?;
+        self.run(packed, PassSizes::new(batch, rows.len()), false, columns, brief)
     }
 }
 
@@ -474,7 +559,7 @@ mod tests {
                 gradient: false,
                 classes: &[],
             };
-            let packed = fields.pack(&mut block, &batch, &rows_only(&want), &job).unwrap();
+            let packed = fields.pack(&mut block, &batch, &rows_only(&want.rows), &job).unwrap();
             assert!(packed.words == fields.targets && packed.n_walked == packed.n_tiles);
             // What the kernels index with stays inside the pass.
             let mut covered = vec![0; n_tokens];
@@ -490,6 +575,16 @@ mod tests {
             assert!(of(fields.rows, packed.n_rows).iter().all(|row| (*row as usize) < batch.len()));
         }
         assert_eq!((most_tokens, most_rows), (capacity.tokens, capacity.rows), "full passes are among them");
+    }
+
+    #[test]
+    fn whole_rows_come_first_and_all_are_found_again() {
+        let is_brief = vec![true, false, true, false];
+        let brief = crate::decoder::Brief { is_brief, n_columns: 9 };
+        let want = Want { rows: vec![7, 5, 6, 3], columns: None, brief: Some(brief) };
+        let Rows { rows, brief } = Rows::new(&want).unwrap();
+        let BriefRows { places, n_whole, n_columns } = brief.unwrap();
+        assert_eq!((rows, places, n_whole, n_columns), (vec![5, 3, 7, 6], vec![2, 0, 3, 1], 2, 9));
     }
 
     #[test]

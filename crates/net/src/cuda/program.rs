@@ -79,7 +79,7 @@ const CONV_KERNELS: [&str; 16] = [
     "fill_noise",
 ];
 
-const TRANSFORMER_KERNELS: [&str; 25] = [
+const TRANSFORMER_KERNELS: [&str; 26] = [
     "embed_norm",
     "embed_positions_norm",
     "norm_rows",
@@ -97,6 +97,7 @@ const TRANSFORMER_KERNELS: [&str; 25] = [
     "attention_bwd_q",
     "attention_bwd_kv",
     "cross_entropy",
+    "brief_rows",
     "square_sum",
     "tick",
     "adamw",

@@ -164,7 +164,7 @@ impl CudaTrainer {
             self.net.device.run(&op)?;
             values.extend(self.net.device.read::<f32>(&self.net.logits, n * n_columns)?);
         }
-        Ok(Logits { values, n_columns })
+        Ok(Logits::whole(values, n_columns))
     }
 
     /// Packs a batch, uploads it beside what runs, and makes it the batch at hand once that is done.

@@ -263,7 +263,7 @@ mod tests {
                 let known = self.bins.iter().find(|(known, _)| *known == id);
                 out[known.map_or(self.rest, |(_, bin)| *bin)] = 50.0;
             }
-            Ok(Logits { values, n_columns })
+            Ok(Logits::whole(values, n_columns))
         }
 
         fn open(&mut self) -> Result<KvCacheId, NetError> {

@@ -6,7 +6,7 @@ use crate::batch::Batch;
 use crate::config::TransformerConfig;
 use crate::cpu::CpuDecoder;
 use crate::cuda::decoder::{CudaDecoder, CudaDecoderOptions};
-use crate::decoder::{Decoder, Precision, Want};
+use crate::decoder::{Brief, Decoder, Logits, Precision, Want};
 use crate::error::NetError;
 
 /// Logits of predictors, which have no caches, in batches of several sizes.
@@ -56,12 +56,23 @@ pub fn decoder_against_cpu(config: &TransformerConfig) -> Result<Vec<Comparison>
         comparisons.push(Comparison::new(name, ours, &expected, bound));
     };
     let (batch, rows) = random_batch(1500, 300, config.vocab, 21);
-    let want = Want { rows: rows.rows.clone(), columns: None };
+    let want = Want { rows: rows.rows.clone(), columns: None, brief: None };
     compare("decoder, no cache", &gpu.logits(&batch, &want)?.values, &cpu.logits(&batch, &want)?.values);
-    let want = Want { rows: vec![3, 1, 7], columns: Some(64..128) };
+    let want = Want { rows: vec![3, 1, 7], columns: Some(64..128), brief: None };
     for name in ["decoder, some columns", "decoder, some columns, from graph"] {
         compare(name, &gpu.logits(&batch, &want)?.values, &cpu.logits(&batch, &want)?.values);
     }
+    // The likeliest of a brief row is that of our own whole row: the processor's may be another where two are close.
+    let is_brief: Vec<bool> = (0..rows.rows.len()).map(|row| row % 3 != 1).collect();
+    let whole = Want::rows(rows.rows.clone());
+    let want = Want { brief: Some(Brief { is_brief, n_columns: 100 }), ..whole.clone() };
+    let (brief, whole) = (gpu.logits(&batch, &want)?, gpu.logits(&batch, &whole)?);
+    let read = |logits: &Logits, row: usize| {
+        let first = logits.row(row)[..100].to_vec();
+        first.into_iter().chain([logits.likeliest(row) as f32]).collect::<Vec<f32>>()
+    };
+    let rows_of = |logits| (0..rows.rows.len()).flat_map(|row| read(logits, row)).collect::<Vec<f32>>();
+    compare("decoder, rows in brief", &rows_of(&brief), &rows_of(&whole));
     let prompts = [90usize, 63, 64, 130, 1];
     let (mut batch, mut ids) = (Batch::default(), Vec::new());
     for (i, len) in prompts.iter().enumerate() {

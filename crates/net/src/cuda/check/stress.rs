@@ -123,8 +123,11 @@ impl Kept {
     /// The first and the last sequence beside the CPU, and all of them beside themselves.
     fn compare(&self, cpu: &mut CpuDecoder, decoder: usize) -> Result<[Comparison; 2], NetError> {
         let n = self.batch.n_sequences();
-        let (mut batch, mut want, mut got) =
-            (Batch::default(), Want { rows: Vec::new(), columns: self.want.columns.clone() }, Vec::new());
+        let (mut batch, mut want, mut got) = (
+            Batch::default(),
+            Want { rows: Vec::new(), columns: self.want.columns.clone(), brief: None },
+            Vec::new(),
+        );
         for sequence in if n == 1 { vec![0] } else { vec![0, n - 1] } {
             let range = self.batch.sequence(sequence);
             let offset = batch.len();
@@ -181,7 +184,7 @@ fn stars(random: &mut Xoshiro256PlusPlus, room: Room, vocab: usize) -> (Batch, W
         }
         star(random, prompt, n_moves, vocab, (&mut batch, &mut rows));
     }
-    (batch, Want { rows, columns: Some(COLUMNS) })
+    (batch, Want { rows, columns: Some(COLUMNS), brief: None })
 }
 
 fn star(

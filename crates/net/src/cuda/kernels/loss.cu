@@ -79,3 +79,22 @@ KERNEL cross_entropy(bf16* logits, const int* counts, const float* weights, cons
             o.store(p + AT(j));
         }
 }
+
+// Of each row of logits [n, columns] its likeliest column, the first of equals, and its first `few` logits: [n, 1 + few] words. One warp a row.
+KERNEL brief_rows(const float* logits, const int* counts, int* out, int n, int columns, int few) {
+    int lane = threadIdx.x & 31, row = blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
+    if (row >= n || row >= counts[C_ROWS]) return;
+    const float* p = logits + (size_t)row * columns;
+    float best = -INF;
+    int at = 0;
+    for (int i = lane; i < columns; i += 32)
+        if (p[i] > best) best = p[i], at = i;
+    for (int step = 16; step > 0; step >>= 1) {
+        float other = __shfl_xor_sync(0xffffffffu, best, step);
+        int there = __shfl_xor_sync(0xffffffffu, at, step);
+        if (other > best || (other == best && there < at)) best = other, at = there;
+    }
+    int* o = out + (size_t)row * (1 + few);
+    if (lane == 0) o[0] = at;
+    for (int i = lane; i < few; i += 32) o[1 + i] = __float_as_int(p[i]);
+}
