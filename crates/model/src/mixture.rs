@@ -102,7 +102,7 @@ impl ExampleSettings {
 pub struct BatchSettings {
     /// Examples a step, over all sets.
     pub examples: usize,
-    /// Tokens at most; examples that would not fit are left out of the batch.
+    /// Tokens at most; the first example that does not fit ends the batch.
     pub tokens: usize,
     /// Tokens of one sequence at most; longer examples are left out.
     pub sequence: usize,
@@ -185,6 +185,22 @@ impl Mixture {
         self.traces.as_ref().map_or(0, Traces::n_records)
     }
 
+    /// The share of examples that find no room, by the first batches.
+    ///
+    /// # Errors
+    /// When a record cannot be read.
+    pub fn left_out(&self) -> Result<f64, RecordError> {
+        const N_BATCHES: u64 = 8;
+        let mut packed = PackedBatch::default();
+        let mut n_examples = 0;
+        for number in 0..N_BATCHES {
+            self.fill(number, &mut packed)?;
+            n_examples += packed.n_examples;
+        }
+        let n_drawn = N_BATCHES as f64 * self.examples_per_batch() as f64;
+        Ok((1.0 - n_examples as f64 / n_drawn.max(1.0)).max(0.0))
+    }
+
     /// Positions in all sets.
     #[must_use]
     pub fn n_positions(&self) -> usize {
@@ -213,7 +229,10 @@ impl Batches for Mixture {
             if self.examples.flipped > 0.0 && rng.random::<f32>() < self.examples.flipped {
                 annotated = colors_exchanged(annotated);
             }
-            writer.push(packed, annotated, &self.batch, &mut rng);
+            // A batch is full with the first example that has no room: to look for shorter ones would make them more frequent than they should be.
+            if !writer.push(packed, annotated, &self.batch, &mut rng) {
+                break;
+            }
         }
         packed.finish();
         Ok(())

@@ -220,3 +220,28 @@ fn no_batch_is_larger_than_its_settings() {
         }
     }
 }
+
+/// Where not all examples of a batch find room, those that do are of every set, by its weight.
+#[test]
+fn a_full_batch_leaves_out_no_set() {
+    let sets: Vec<(Arc<dyn Annotations>, f32)> = [Rules::Chess, Rules::Othello, Rules::Togyz]
+        .map(|rules| (Arc::new(annotated(rules, 200)) as Arc<dyn Annotations>, 1.0))
+        .to_vec();
+    let batch = BatchSettings { examples: 120, tokens: 8_000, sequence: 2_048 };
+    let settings = MixtureSettings { seed: 3, batch, ..MixtureSettings::default() };
+    let mixture = Mixture::new(sets, settings).unwrap();
+    assert!((0.2..0.8).contains(&mixture.left_out().unwrap()), "most of them, but not all");
+    let mut packed = PackedBatch::default();
+    let mut of_game = std::collections::BTreeMap::<u32, usize>::new();
+    for number in 0..40 {
+        mixture.fill(number, &mut packed).unwrap();
+        for sequence in 0..packed.batch.n_sequences() {
+            // The first word names the game.
+            *of_game.entry(packed.batch.tokens[packed.batch.sequence(sequence).start]).or_default() += 1;
+        }
+    }
+    let counts: Vec<usize> = of_game.into_values().collect();
+    assert_eq!(counts.len(), 3);
+    let mean = counts.iter().sum::<usize>() / 3;
+    assert!(counts.iter().all(|n| n.abs_diff(mean) * 6 < mean), "{counts:?}");
+}

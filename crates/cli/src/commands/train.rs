@@ -64,11 +64,21 @@ impl TrainMav {
         let network = settings.network().or_bad_input()?;
         settings.run.device.resolved().or_bad_input()?;
         let material = material(&settings)?;
+        let left_out = material.mixture.left_out()?;
         self.run.note(&format!(
-            "{} positions, {} examples a step, {} of them traces",
+            "{} positions, {} examples a step, {} of them traces{}",
             material.mixture.n_positions(),
             material.mixture.examples_per_batch(),
-            material.mixture.traces_per_batch()
+            material.mixture.traces_per_batch(),
+            if left_out < 0.02 {
+                String::new()
+            } else {
+                format!(
+                    "; {:.0} % of them find no room in {} tokens",
+                    100.0 * left_out,
+                    settings.batch.tokens
+                )
+            }
         ));
         let card = MavModel::card(settings.input);
         let weights = |path: &_| MavModel::load(path).map(|model| (model.config, model.parameters));

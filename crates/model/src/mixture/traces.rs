@@ -54,7 +54,7 @@ impl Traces {
             lens.iter().sum::<usize>() as f32 / lens.len().max(1) as f32
         };
         let mean: f32 = sets.iter().map(|(set, weight)| mean(set) * weight / total).sum();
-        let n_records = (share * batch.tokens as f32 / mean.max(1.0)).round() as usize;
+        let n_records = (share * batch.tokens as f32 / mean.max(1.0)).round().max(1.0) as usize;
         let sizes: Vec<(usize, f32)> = sets.iter().map(|(set, weight)| (set.len(), *weight)).collect();
         let deck = Deck::new(&sizes, n_records, seed)?;
         Some(Self { sets: sets.into_iter().map(|(set, _)| set).collect(), deck })

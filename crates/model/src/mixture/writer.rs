@@ -82,14 +82,14 @@ impl<'a> Writer<'a> {
         Self { settings, packer, builder: ExampleBuilder::default(), example: Example::default() }
     }
 
-    /// Appends an example about a position, if it fits.
+    /// Appends an example about a position; whether there was room for it. One that no batch has room for, or that cannot be asked, is left out.
     pub(super) fn push(
         &mut self,
         packed: &mut PackedBatch,
         annotated: AnnotatedPosition,
         limits: &BatchSettings,
         rng: &mut impl Rng,
-    ) {
+    ) -> bool {
         let kind = Kind::draw(self.settings, rng);
         let question = match kind {
             Kind::RandomPlay => random_play(annotated, self.settings.random_plies, rng),
@@ -103,7 +103,7 @@ impl<'a> Writer<'a> {
             previous: question.previous.as_ref().map(|(position, mv)| (position, *mv)),
         };
         if self.builder.build_into(&annotation, &question.commands, rng, &mut self.example).is_err() {
-            return;
+            return true;
         }
         // The k best stay in random order: they are few, and which of them are meant is what there is to learn.
         let is_whole = self.example.list.is_some_and(|list| list.n_moves == annotated.moves.len());
@@ -122,12 +122,14 @@ impl<'a> Writer<'a> {
             Layout::LegalMoves => self.packer.trunk_len(example),
         };
         let n_listed = example.list.map_or(0, |list| list.n_moves);
-        let n_targets = packed.rows.target_ids.len() + n_listed * (n_listed + 1) / 2;
-        if len > limits.sequence
-            || packed.batch.len() + len > limits.tokens
-            || n_targets > TARGETS_PER_TOKEN * limits.tokens
+        let n_targets = n_listed * (n_listed + 1) / 2;
+        let most_targets = TARGETS_PER_TOKEN * limits.tokens;
+        if len > limits.sequence.min(limits.tokens) || n_targets > most_targets {
+            return true;
+        }
+        if packed.batch.len() + len > limits.tokens || packed.rows.target_ids.len() + n_targets > most_targets
         {
-            return;
+            return false;
         }
         match question.layout {
             Layout::Chain => self.packer.push_chain(packed, example, annotated),
@@ -135,6 +137,7 @@ impl<'a> Writer<'a> {
             Layout::LegalMoves => self.packer.push_legal_moves(packed, example, annotated),
             Layout::NextState => self.packer.push_next_state(packed, example, annotated),
         }
+        true
     }
 
     /// What is asked of a position whose values are known.
