@@ -283,23 +283,25 @@ impl CudaDecoder {
         brief: Option<BriefRows>,
     ) -> Result<Logits, NetError> {
         let Some(BriefRows { places, n_whole, n_columns: few }) = brief else {
-            let [values, _] = self.read_words([n_rows * n_columns, 0])?;
-            return Ok(Logits::whole(floats(&values), n_columns));
+            return self.read_words([n_rows * n_columns, 0], |[values, _]| {
+                Logits::whole(floats(values).collect(), n_columns)
+            });
         };
         // What whole rows come to in brief is not needed, but would be in the way.
-        let [values, words] = self.read_words([n_whole * n_columns, n_rows * (1 + few)])?;
-        let rows = words.chunks_exact(1 + few).skip(n_whole);
-        let likeliest = rows.clone().map(|row| row[0]).collect();
-        let first = rows.flat_map(|row| floats(&row[1..])).collect();
-        let brief = BriefLogits { places, n_whole, likeliest, values: first, n_columns: few };
-        Ok(Logits { values: floats(&values), n_columns, brief: Some(brief) })
+        self.read_words([n_whole * n_columns, n_rows * (1 + few)], |[values, words]| {
+            let rows = words.chunks_exact(1 + few).skip(n_whole);
+            let likeliest = rows.clone().map(|row| row[0]).collect();
+            let first = rows.flat_map(|row| floats(&row[1..])).collect();
+            let brief = BriefLogits { places, n_whole, likeliest, values: first, n_columns: few };
+            Logits { values: floats(values).collect(), n_columns, brief: Some(brief) }
+        })
     }
 
-    /// Waits for the first words of the logits and of what rows come to in brief.
-    fn read_words(&mut self, n: [usize; 2]) -> Result<[Vec<u32>; 2], NetError> {
+    /// Waits for the first words of the logits and of what rows come to in brief, and takes something from them.
+    fn read_words<T>(&mut self, n: [usize; 2], take: impl FnOnce([&[u32]; 2]) -> T) -> Result<T, NetError> {
         let (device, from) = (&self.net.device, [&self.net.logits, &self.brief]);
         if n[0] + n[1] > self.results.len() {
-            return Ok([device.read(from[0], n[0])?, device.read(from[1], n[1])?]);
+            return Ok(take([&device.read(from[0], n[0])?, &device.read(from[1], n[1])?]));
         }
         if n[0] > 0 {
             device.download_async(&mut self.results, 0, from[0], n[0])?;
@@ -309,7 +311,7 @@ impl CudaDecoder {
         }
         device.synchronize()?;
         let (logits, rest) = self.results.words().split_at(n[0]);
-        Ok([logits.to_vec(), rest[..n[1]].to_vec()])
+        Ok(take([logits, &rest[..n[1]]]))
     }
 
     fn ops(&mut self, key: &Key) -> Result<Vec<Op>, NetError> {
@@ -379,8 +381,8 @@ impl CudaDecoder {
     }
 }
 
-fn floats(words: &[u32]) -> Vec<f32> {
-    words.iter().map(|bits| f32::from_bits(*bits)).collect()
+fn floats(words: &[u32]) -> impl Iterator<Item = f32> {
+    words.iter().map(|bits| f32::from_bits(*bits))
 }
 
 /// Rounds a size up, so that few graphs are needed: powers of two while small, eighths of the room after.
