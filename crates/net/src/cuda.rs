@@ -32,6 +32,7 @@ mod optimizer;
 mod pack;
 mod pages;
 mod program;
+mod rows;
 mod spans;
 mod trainer;
 

@@ -141,6 +141,20 @@ pub struct Brief {
     pub n_columns: u32,
 }
 
+impl Brief {
+    /// Where each row goes if the whole ones come first, and how many are whole.
+    pub(crate) fn places(&self) -> (Vec<u32>, usize) {
+        let n_whole = self.is_brief.iter().filter(|is_brief| !**is_brief).count();
+        let mut next = [0, n_whole as u32];
+        let place = |is_brief: &bool| {
+            let next = &mut next[usize::from(*is_brief)];
+            *next += 1;
+            *next - 1
+        };
+        (self.is_brief.iter().map(place).collect(), n_whole)
+    }
+}
+
 impl Want {
     /// All columns of some rows.
     pub fn rows(rows: impl Into<Vec<u32>>) -> Self {
@@ -238,24 +252,19 @@ impl Logits {
 
     /// The same with some of its rows in brief.
     pub(crate) fn in_brief(self, brief: &Brief) -> Self {
-        let n_columns = brief.n_columns as usize;
-        let n_whole = brief.is_brief.iter().filter(|is_brief| !**is_brief).count();
-        let mut short =
-            BriefLogits { places: Vec::new(), n_whole, likeliest: Vec::new(), values: Vec::new(), n_columns };
-        let mut values = Vec::with_capacity(n_whole * self.n_columns);
+        let ((places, n_whole), n_columns) = (brief.places(), brief.n_columns as usize);
+        let (mut values, mut likeliest_of, mut first) = (Vec::new(), Vec::new(), Vec::new());
         for (row, is_brief) in brief.is_brief.iter().enumerate() {
-            let place = row - short.likeliest.len();
             let logits = part(&self.values, row, self.n_columns);
             if *is_brief {
-                short.places.push((n_whole + short.likeliest.len()) as u32);
-                short.likeliest.push(likeliest(logits) as u32);
-                short.values.extend(&logits[..n_columns]);
+                likeliest_of.push(likeliest(logits) as u32);
+                first.extend(&logits[..n_columns]);
             } else {
-                short.places.push(place as u32);
                 values.extend(logits);
             }
         }
-        Self { values, brief: Some(short), ..self }
+        let brief = BriefLogits { places, n_whole, likeliest: likeliest_of, values: first, n_columns };
+        Self { values, brief: Some(brief), ..self }
     }
 
     /// Where a row is: among the whole ones, or among the others.

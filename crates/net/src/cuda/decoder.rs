@@ -12,6 +12,7 @@ use super::op::Argument::{Address, Int};
 use super::op::{Op, Operands};
 use super::pack::{Fields, Job, PackedSizes, TILE};
 use super::pages::Pages;
+use super::rows::{BriefRows, MOST_BRIEF, Rows};
 use crate::batch::{Batch, LossRows};
 use crate::config::TransformerConfig;
 use crate::decoder::{BriefLogits, Decoder, KvCacheId, Logits, Room, Want};
@@ -89,9 +90,6 @@ const MOST_GRAPHS: usize = 1_024;
 /// Logits that come back through pinned memory: 16 MB, enough for 1,400 whole rows.
 const RESULTS: usize = 1 << 22;
 
-/// Columns that may be asked for of a row in brief.
-const MOST_BRIEF: usize = 255;
-
 /// What a recorded pass depends on.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
@@ -101,42 +99,6 @@ struct Key {
     columns: Range<usize>,
     /// Columns of rows in brief, if there are any.
     n_brief: Option<usize>,
-}
-
-/// The rows of a pass as they are computed: whole ones first, so that they come back in one piece.
-struct Rows {
-    rows: Vec<u32>,
-    brief: Option<BriefRows>,
-}
-
-struct BriefRows {
-    /// Where each row asked for is.
-    places: Vec<u32>,
-    n_whole: usize,
-    n_columns: usize,
-}
-
-impl Rows {
-    fn new(want: &Want) -> Result<Self, NetError> {
-        let Some(brief) = &want.brief else { return Ok(Self { rows: want.rows.clone(), brief: None }) };
-        let n_columns = brief.n_columns as usize;
-        if n_columns > MOST_BRIEF {
-            let (what, expected) = ("columns of a row in brief", MOST_BRIEF);
-            return Err(NetError::Length { what, expected, got: n_columns });
-        }
-        let n_whole = brief.is_brief.iter().filter(|is_brief| !**is_brief).count();
-        let (mut whole, mut rest) = (0, n_whole);
-        let mut rows = vec![0; want.rows.len()];
-        let place = |(row, is_brief): (&u32, &bool)| {
-            let next = if *is_brief { &mut rest } else { &mut whole };
-            let place = *next;
-            *next += 1;
-            rows[place] = *row;
-            place as u32
-        };
-        let places = want.rows.iter().zip(&brief.is_brief).map(place).collect();
-        Ok(Self { rows, brief: Some(BriefRows { places, n_whole, n_columns }) })
-    }
 }
 
 impl CudaDecoder {
@@ -577,16 +539,6 @@ mod tests {
             assert!(of(fields.rows, packed.n_rows).iter().all(|row| (*row as usize) < batch.len()));
         }
         assert_eq!((most_tokens, most_rows), (capacity.tokens, capacity.rows), "full passes are among them");
-    }
-
-    #[test]
-    fn whole_rows_come_first_and_all_are_found_again() {
-        let is_brief = vec![true, false, true, false];
-        let brief = crate::decoder::Brief { is_brief, n_columns: 9 };
-        let want = Want { rows: vec![7, 5, 6, 3], columns: None, brief: Some(brief) };
-        let Rows { rows, brief } = Rows::new(&want).unwrap();
-        let BriefRows { places, n_whole, n_columns } = brief.unwrap();
-        assert_eq!((rows, places, n_whole, n_columns), (vec![5, 3, 7, 6], vec![2, 0, 3, 1], 2, 9));
     }
 
     #[test]
