@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Which labels teach internal search better in Connect Four: two runs of recipes/tenth/labels.toml, alike but for the values in the traces, and matches
-# of both against the bundled model. Not run to its end yet (docs/learning.md). Needs roots/c4late.parquet (roots.sh), traces/c4exact (traces.sh exact), p/connect4_11 and p/connect4_14; results in labels/.
+# of both against the bundled model (docs/internal-search.md): 40 seconds of an H200 for each training, alone on it, and a minute of matches. Needs roots/c4late.parquet (roots.sh), traces/c4exact (traces.sh exact), p/connect4_11 and p/connect4_14; results in labels/.
 set -uo pipefail
 mavis=${MAVIS:-target/release/mavis} here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p labels

@@ -241,10 +241,11 @@ fn internal_player(
     if settings.depth > MAX_DEPTH {
         return Err(BuildError::value(options.kind(), "depth", &settings.depth.to_string()));
     }
-    let asked = models.searching(options)?;
-    // Where no file is named, the bundled model plays what the search leaves open: without search it is stronger in Othello and Togyz
-    // Kumalak and about as strong elsewhere.
-    let evaluator = asked.without_search().evaluator(models, options.kind())?;
+    let asked = match settings.depth {
+        0 => models.asked(options, WorldModel::Rules)?,
+        _ => models.searching(options)?,
+    };
+    let evaluator = asked.evaluator(models, options.kind())?;
     let plain =
         |name: String| GreedyPlayer::new(name, evaluator.clone(), GreedyPlayerSettings::default(), seed);
     if settings.depth == 0 {
@@ -322,11 +323,6 @@ struct Asked {
 }
 
 impl Asked {
-    /// The model that answers without search.
-    fn without_search(&self) -> Self {
-        Self { searches: false, path: self.path.clone(), ..*self }
-    }
-
     /// The evaluator, loaded if nobody has it yet.
     fn evaluator(&self, models: &Models, player: &str) -> Result<Arc<dyn Evaluator>, BuildError> {
         let load = || -> Result<Arc<dyn Evaluator>, BuildError> {
