@@ -109,8 +109,8 @@ pub(super) struct Blas {
     by_shape: HashMap<Shape, usize>,
     /// How plans are chosen from now on.
     pub(super) tuning: Tuning,
-    /// Whether plans from now on may run as clusters of blocks; where the library has no others they do all the same.
-    pub(super) clusters: bool,
+    /// Whether plans may run as clusters of blocks, as the fastest on Hopper do; where the library has no others they do all the same.
+    clusters: bool,
 }
 
 impl Drop for Blas {
@@ -130,7 +130,9 @@ impl Blas {
         let workspace = Buffer::zeroed(context, WORKSPACE)?;
         let tuning = Tuning::THOROUGH;
         let (plans, by_shape) = (Vec::new(), HashMap::new());
-        Ok(Self { handle, workspace, plans, by_shape, tuning, clusters: true })
+        // To find the cause of a fault beside other programs (docs/performance.md), in any command.
+        let clusters = std::env::var_os("MAVIS_CUDA_CLUSTERS").is_none_or(|value| value != "0");
+        Ok(Self { handle, workspace, plans, by_shape, tuning, clusters })
     }
 
     /// Version of the library.
@@ -158,9 +160,9 @@ impl Blas {
         )
     }
 
-    /// Shapes and algorithms of all plans for so many tokens or rows, for errors.
-    pub(super) fn explain_sizes(&self, sizes: &[usize]) -> String {
-        let plans = (0..self.plans.len()).filter(|plan| sizes.contains(&self.plans[*plan].shape.n));
+    /// Shapes and algorithms of the plans whose shape is asked for, for errors.
+    pub(super) fn explain_all(&self, asked: impl Fn(&Shape) -> bool) -> String {
+        let plans = (0..self.plans.len()).filter(|plan| asked(&self.plans[*plan].shape));
         plans.map(|plan| self.explain(plan)).collect::<Vec<_>>().join("; ")
     }
 
@@ -261,9 +263,13 @@ impl Blas {
             .collect();
         if !self.clusters {
             let cluster = lt::cublasLtMatmulAlgoConfigAttributes_t::CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID;
-            let alone = |algorithm: &_| !is_cluster(attribute(algorithm, cluster, 2));
-            if algorithms.iter().any(alone) {
-                algorithms.retain(alone);
+            // An algorithm that leaves its shape open may become a cluster all the same, so those that name one block come first.
+            for is_fit in [names_one_block, names_no_cluster] {
+                let fits = |algorithm: &_| is_fit(attribute(algorithm, cluster, 2));
+                if algorithms.iter().any(fits) {
+                    algorithms.retain(fits);
+                    break;
+                }
             }
             algorithms.truncate(self.tuning.candidates);
         }
@@ -312,11 +318,15 @@ fn attribute(
     found.is_ok().then_some(value)
 }
 
-/// Whether a cluster shape is one of several blocks. Algorithms for older GPUs have none, or leave it open.
-fn is_cluster(shape: Option<u32>) -> bool {
-    use lt::cublasLtClusterShape_t as Cluster;
-    let alone = [Cluster::CUBLASLT_CLUSTER_SHAPE_AUTO, Cluster::CUBLASLT_CLUSTER_SHAPE_1x1x1];
-    shape.is_some_and(|shape| !alone.map(|alone| alone as u32).contains(&shape))
+/// Whether a cluster shape is one block.
+fn names_one_block(shape: Option<u32>) -> bool {
+    shape == Some(lt::cublasLtClusterShape_t::CUBLASLT_CLUSTER_SHAPE_1x1x1 as u32)
+}
+
+/// Whether a cluster shape is not one of several blocks: algorithms for older GPUs have none, or leave it open.
+fn names_no_cluster(shape: Option<u32>) -> bool {
+    let open = lt::cublasLtClusterShape_t::CUBLASLT_CLUSTER_SHAPE_AUTO as u32;
+    shape.is_none_or(|shape| shape == open) || names_one_block(shape)
 }
 
 /// A column-major matrix without gaps.
@@ -431,10 +441,15 @@ mod tests {
     #[test]
     fn one_block_is_no_cluster() {
         use lt::cublasLtClusterShape_t as Cluster;
-        assert!(!is_cluster(None));
-        assert!(!is_cluster(Some(Cluster::CUBLASLT_CLUSTER_SHAPE_AUTO as u32)));
-        assert!(!is_cluster(Some(Cluster::CUBLASLT_CLUSTER_SHAPE_1x1x1 as u32)));
-        assert!(is_cluster(Some(Cluster::CUBLASLT_CLUSTER_SHAPE_2x1x1 as u32)));
-        assert!(is_cluster(Some(Cluster::CUBLASLT_CLUSTER_SHAPE_1x2x1 as u32)));
+        let shape = |shape: Cluster| Some(shape as u32);
+        for (shape, one, none) in [
+            (None, false, true),
+            (shape(Cluster::CUBLASLT_CLUSTER_SHAPE_AUTO), false, true),
+            (shape(Cluster::CUBLASLT_CLUSTER_SHAPE_1x1x1), true, true),
+            (shape(Cluster::CUBLASLT_CLUSTER_SHAPE_2x1x1), false, false),
+            (shape(Cluster::CUBLASLT_CLUSTER_SHAPE_1x2x1), false, false),
+        ] {
+            assert_eq!((names_one_block(shape), names_no_cluster(shape)), (one, none), "{shape:?}");
+        }
     }
 }

@@ -33,8 +33,6 @@ pub struct CudaDecoderOptions {
     pub mode: PassMode,
     /// Whether algorithms of matrix products are timed and the fastest taken; otherwise the library's first choice is.
     pub timed: bool,
-    /// Whether matrix products may run as clusters of blocks, as the fastest on Hopper do.
-    pub clusters: bool,
 }
 
 impl Default for CudaDecoderOptions {
@@ -46,7 +44,6 @@ impl Default for CudaDecoderOptions {
             cache_tokens: 131_072,
             mode: PassMode::Recorded,
             timed: true,
-            clusters: true,
         }
     }
 }
@@ -120,7 +117,6 @@ impl CudaDecoder {
         if !options.timed {
             net.device.blas.tuning = Tuning::FIRST;
         }
-        net.device.blas.clusters = options.clusters;
         if parameters.len() != net.layout.len() {
             return Err(NetError::Length {
                 what: "parameters",
@@ -205,7 +201,8 @@ impl CudaDecoder {
             self.read(packed.n_rows, n_columns, brief)
         };
         let logits = run().map_err(|error| {
-            pass.explain(error, || self.net.device.blas.explain_sizes(&[extent.n_tokens, extent.n_rows]))
+            let sizes = [extent.n_tokens, extent.n_rows];
+            pass.explain(error, || self.net.device.blas.explain_all(|shape| sizes.contains(&shape.n)))
         })?;
         self.n_passes += 1;
         Ok(logits)

@@ -68,6 +68,8 @@ struct Slot {
     staging: Buffer,
     results: Pinned,
     uploaded: CudaEvent,
+    /// The staging memory was read, so that the next batch may be uploaded.
+    copied: CudaEvent,
     done: CudaEvent,
 }
 
@@ -106,6 +108,7 @@ impl CudaTrainer {
                 staging: net.device.zeroed(net.fields.words * 4)?,
                 results: net.device.pinned(HYPER + net.fields.max_rows)?,
                 uploaded: net.device.event(false)?,
+                copied: net.device.event(false)?,
                 done: net.device.event(false)?,
             })
         };
@@ -177,14 +180,18 @@ impl CudaTrainer {
         let slot_idx = self.next_slot;
         let n_tokens = self.extent(batch.len(), None).n_tokens;
         let slot = &mut self.slots[slot_idx];
+        // Steps wait for their reports, which come later; passes that nobody waits for do not.
+        slot.uploaded.synchronize().map_err(failed("waiting for an upload"))?;
         let classes = &self.net.classes;
         let job = Job { n_tokens, learning_rate, max_positions: MAX_POSITIONS, gradient: true, classes };
         let packed = self.net.fields.pack(slot.words.words_mut(), batch, rows, &job)?;
         let device = &self.net.device;
+        device.uploads.wait(&slot.copied).map_err(failed("waiting for a copy"))?;
         device.upload_async(&device.uploads, &slot.staging, &slot.words, packed.words)?;
         slot.uploaded.record(&device.uploads).map_err(failed("upload event"))?;
         device.stream.wait(&slot.uploaded).map_err(failed("upload wait"))?;
         device.copy((&self.net.block, 0), (&slot.staging, 0), packed.words * 4)?;
+        slot.copied.record(&device.stream).map_err(failed("copy event"))?;
         self.next_slot ^= 1;
         Ok((slot_idx, self.extent(batch.len(), Some(packed))))
     }
@@ -256,7 +263,10 @@ impl CudaTrainer {
     fn finish_one(&mut self) -> Result<(), NetError> {
         let Some(InFlight { slot, rows }) = self.in_flight.pop_front() else { return Ok(()) };
         let slot = &self.slots[slot];
-        slot.done.synchronize().map_err(failed("waiting for a step"))?;
+        slot.done.synchronize().map_err(|error| {
+            let products = self.net.device.blas.explain_all(|_| true);
+            NetError::Device(format!("waiting for a step: {error:?} [products: {products}]"))
+        })?;
         let words = slot.results.words();
         let outcome = Outcome::read(&words[..HYPER]);
         let losses: Vec<f32> =
