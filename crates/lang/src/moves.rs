@@ -52,8 +52,15 @@ pub fn move_of(rules: Rules, token: Token) -> Option<Move> {
 
 /// Every token that is a move of the game, in the order of ids; for masks over the vocabulary.
 pub fn move_tokens(rules: Rules) -> impl Iterator<Item = Token> {
-    let n_tokens = vocab::vocabulary().len() as Token;
-    (0..n_tokens).filter(move |&token| move_of(rules, token).is_some())
+    let (word, block) = match rules {
+        Rules::Chess | Rules::Chess960 => (None, CHESS_MOVES),
+        Rules::Connect4 | Rules::Togyz => (None, COUNTS),
+        Rules::Hex { .. } => (Some(vocab::SWAP), CELLS),
+        Rules::Othello => (Some(vocab::PASS), CELLS),
+    };
+    let tokens = word.into_iter().chain(block.start..block.start + block.len);
+    // Chess has two thousand moves, which are the whole of their block.
+    tokens.filter(move |&token| block == CHESS_MOVES || move_of(rules, token).is_some())
 }
 
 /// The text of a move as the language spells it, without its leading space.

@@ -22,31 +22,12 @@ pub const LEGAL_THRESHOLD: f32 = 0.2;
 /// What the model says of one position.
 #[derive(Clone, Debug)]
 pub struct FanOut {
-    /// Probability of each move token of the game as the first listed move, by move, highest first.
-    pub first_moves: Vec<(Move, f32)>,
-    /// Probability that the model calls the game over instead of listing moves.
-    pub over: f32,
+    /// The legal set as the model sees it, the likeliest move first.
+    pub legal_set: Vec<Move>,
+    /// Whether the model calls the game over: it gives that more weight than all moves together.
+    pub is_over: bool,
     /// The moves that were evaluated and their value distributions.
     pub values: Vec<(Move, Distribution)>,
-}
-
-impl FanOut {
-    /// The legal set as the model sees it.
-    #[must_use]
-    pub fn legal_set(&self) -> Vec<Move> {
-        legal_set(&self.first_moves)
-    }
-
-    /// Whether the model calls the game over: it gives that more weight than all moves together.
-    #[must_use]
-    pub fn is_over(&self) -> bool {
-        self.over > self.first_moves.iter().map(|(_, p)| *p).sum()
-    }
-}
-
-fn legal_set(first_moves: &[(Move, f32)]) -> Vec<Move> {
-    let most = first_moves.first().map_or(0.0, |(_, p)| *p);
-    first_moves.iter().take_while(|(_, p)| *p >= LEGAL_THRESHOLD * most).map(|(mv, _)| *mv).collect()
 }
 
 /// Tokens that a position with so many evaluated moves takes in a pass.
@@ -95,11 +76,11 @@ impl<'n, F: Forward + ?Sized> FanOutNetwork<'n, F> {
             prompts.push(asked.push(&mut batch, self.input, &mut branches));
         }
         let (first, values) = self.network.moves_and_values(&batch, &prompts, &branches)?;
-        // Two thousand exponentials and a sort for each position: as much work as a GPU has with the pass.
+        // In large batches as much work as a GPU has with the pass.
         let answer = |(idx, (rules, moves)): (usize, &(Rules, &[Move]))| {
-            let (first_moves, over) = first_moves(*rules, first.row(idx));
+            let (legal_set, is_over) = first_moves(*rules, first.row(idx));
             let rows = (places[idx]..).map(|row| value_distribution(values.row(row)));
-            FanOut { first_moves, over, values: moves.iter().copied().zip(rows).collect() }
+            FanOut { legal_set, is_over, values: moves.iter().copied().zip(rows).collect() }
         };
         Ok(known.par_iter().enumerate().map(answer).collect())
     }
@@ -190,16 +171,19 @@ impl ValueLogits {
     }
 }
 
-/// The distribution of the first listed move over all move tokens of the game, highest first, and the chance of an end.
-pub(crate) fn first_moves(rules: Rules, logits: &[f32]) -> (Vec<(Move, f32)>, f32) {
-    let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let total: f32 = logits.iter().map(|logit| (logit - most).exp()).sum();
-    let probability = |token: u16| (logits[usize::from(token)] - most).exp() / total;
-    let mut moves: Vec<(Move, f32)> = moves::move_tokens(rules)
-        .filter_map(|token| moves::move_of(rules, token).map(|mv| (mv, probability(token))))
-        .collect();
-    moves.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
-    (moves, probability(vocab::INVALID))
+/// The legal set by the logits of the first listed move, likeliest first, and whether the game is over.
+pub(crate) fn first_moves(rules: Rules, logits: &[f32]) -> (Vec<Move>, bool) {
+    let logit = |token: u16| logits[usize::from(token)];
+    let logits = || moves::move_tokens(rules).map(logit);
+    let (most, over) = (logits().fold(f32::NEG_INFINITY, f32::max), logit(vocab::INVALID));
+    let is_over = over > most && logits().map(|logit| (logit - over).exp()).sum::<f32>() < 1.0;
+    // Chess has two thousand moves, few of which are left to name and sort.
+    let least = most + LEGAL_THRESHOLD.ln();
+    let listed = moves::move_tokens(rules).filter(|token| logit(*token) >= least);
+    let mut listed: Vec<(Move, f32)> =
+        listed.filter_map(|token| moves::move_of(rules, token).map(|mv| (mv, logit(token)))).collect();
+    listed.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+    (listed.into_iter().map(|(mv, _)| mv).collect(), is_over)
 }
 
 /// Softmax over the value tokens.

@@ -116,7 +116,7 @@ fn ends(
         let asked: Vec<(&Position, &[Move])> =
             positions[pass].iter().map(|position| (position, [].as_slice())).collect();
         let answers = network.known_moves(&asked)?;
-        n_seen += answers.iter().filter(|answer| answer.is_over()).count();
+        n_seen += answers.iter().filter(|answer| answer.is_over).count();
     }
     Ok((!positions.is_empty()).then(|| n_seen as f64 / positions.len() as f64))
 }
@@ -141,14 +141,14 @@ fn passes(sizes: &[usize], most: usize) -> Vec<std::ops::Range<usize>> {
 impl Tally {
     fn add(&mut self, record: &AnnotatedPosition, answer: &fan_out::FanOut) {
         let truth = &record.moves;
-        let set = answer.legal_set();
+        let set = &answer.legal_set;
         let hits = set.iter().filter(|mv| truth.iter().any(|(known, _)| known == *mv)).count();
         self.listed_legal += hits;
         self.listed += set.len();
         self.legal += truth.len();
         self.whole += usize::from(hits == set.len() && hits == truth.len());
         self.n_positions += 1;
-        self.false_ends += usize::from(answer.is_over());
+        self.false_ends += usize::from(answer.is_over);
         let sample = |scoring: Scoring| {
             let values: Vec<f32> =
                 answer.values.iter().map(|(_, values)| values.win_probability(scoring)).collect();

@@ -190,21 +190,21 @@ impl FanOutAnswer {
     /// What a stream that has come to its list says so far: the state, and how likely each move stands first.
     fn of(stream: &Stream<'_>) -> Self {
         let request = stream.request;
-        let (first_moves, over) = match &stream.first_move {
+        let (legal_set, is_over) = match &stream.first_move {
             Some(logits) => first_moves(request.commands.rules, logits),
-            None => (Vec::new(), 0.0),
+            None => (Vec::new(), false),
         };
         let tracked = request.commands.is_tracking().then(|| tracked(stream));
-        let fan = FanOut { first_moves, over, values: Vec::new() };
+        let fan = FanOut { legal_set, is_over, values: Vec::new() };
         Self { tracked, fan, outcome: None, n_passes: stream.decoded.n_passes }
     }
 
     /// The moves the model lists for a request; none if it calls the game over.
     fn listed(&self, request: &Request) -> Vec<Move> {
-        if self.fan.is_over() {
+        if self.fan.is_over {
             return Vec::new();
         }
-        let mut moves = self.fan.legal_set();
+        let mut moves = self.fan.legal_set.clone();
         if let Some(Top::Best(k)) = request.commands.top {
             moves.truncate(usize::from(k));
         }
