@@ -59,17 +59,16 @@ impl BenchLoader {
         let shares = [plain, tracked, random_play, settings.examples.text().max(0.0)];
         let mut kinds = Vec::new();
         for ((kind, alone), share) in settings.examples.kinds().into_iter().zip(shares) {
-            kinds.push(measure(kind, share, &mixture.with_examples(alone), time)?.0);
+            kinds.push(measure(kind, share, &mixture.with_examples(alone), time)?);
         }
-        let (whole, left_out) = measure("mixture", 1.0, &mixture, time)?;
-        kinds.push(whole);
-        let measured = Measured { kinds, left_out };
+        kinds.push(measure("mixture", 1.0, &mixture, time)?);
+        let measured = Measured { kinds, left_out: mixture.left_out()? };
         if self.json { answer_json(&measured) } else { answer(&measured.text()) }
     }
 }
 
-/// Builds batches on this thread for a while; also the share of examples that were left out.
-fn measure(kind: &'static str, share: f32, mixture: &Mixture, time: Duration) -> anyhow::Result<(Cost, f64)> {
+/// Builds batches on this thread for a while.
+fn measure(kind: &'static str, share: f32, mixture: &Mixture, time: Duration) -> anyhow::Result<Cost> {
     let mut packed = PackedBatch::default();
     let (mut n_batches, mut n_examples, mut n_tokens, mut n_rows) = (0, 0, 0, 0);
     let begin = Instant::now();
@@ -81,15 +80,13 @@ fn measure(kind: &'static str, share: f32, mixture: &Mixture, time: Duration) ->
         n_rows += packed.rows.len();
     }
     let n = n_examples.max(1) as f64;
-    let cost = Cost {
+    Ok(Cost {
         kind,
         share,
         examples_per_second: n / begin.elapsed().as_secs_f64(),
         tokens_per_example: n_tokens as f64 / n,
         loss_rows_per_example: n_rows as f64 / n,
-    };
-    let n_drawn = n_batches as usize * mixture.examples_per_batch();
-    Ok((cost, 1.0 - n_examples as f64 / n_drawn as f64))
+    })
 }
 
 impl Measured {
