@@ -1,11 +1,13 @@
 //! The next token of a list: a further move, or the end.
 
 use super::likeliest;
-use crate::fan_out::LEGAL_THRESHOLD;
 use mavis_game::{Move, Rules};
 use mavis_lang::{Token, moves, vocab};
 use mavis_stable::seed;
 use std::{fmt, str::FromStr};
+
+/// The share of the likeliest move that a move needs to be drawn.
+const NEAR: f32 = 0.2;
 
 /// In which order the moves of `%top_all` are written, and when their list ends.
 ///
@@ -86,7 +88,7 @@ fn draw(logits: &[f32], rules: Rules, named: &[Token], end: Token, seed: u64) ->
     }
     let unnamed = || moves::move_tokens(rules).filter(|token| !named.contains(token));
     let most = unnamed().map(weight).fold(0.0, f32::max);
-    let near = unnamed().filter(|&token| weight(token) >= LEGAL_THRESHOLD * most);
+    let near = unnamed().filter(|&token| weight(token) >= NEAR * most);
     // One order for the whole list: moves keep their places in it however their likelihoods are rounded.
     near.min_by_key(|&token| seed::derive(seed, &[u64::from(token)])).unwrap_or(end)
 }
