@@ -15,8 +15,8 @@ use rayon::prelude::*;
 use std::{ops::Range, sync::Arc};
 
 /// The share of the mean probability of all likelier moves that a move needs to count as listed. Legal moves are about equally likely to
-/// come first, and the mean says better how likely than the likeliest alone; of 0.2 to 0.5 this has the most right sets over both bundled
-/// models (`docs/learning.md`).
+/// come first, and the mean says better how likely than the likeliest alone; of 0.2 to 0.5 shares near this one have the most right sets
+/// over both bundled models (`docs/learning.md`).
 pub const LEGAL_SHARE: f32 = 1.0 / 3.0;
 /// Moves that are so much less likely than the likeliest, as a logit, are not looked at: sorting two thousand takes longer than all else.
 const FAR_BEHIND: f32 = 5.0;
@@ -80,7 +80,7 @@ impl<'n, F: Forward + ?Sized> FanOutNetwork<'n, F> {
         let (first, values) = self.network.moves_and_values(&batch, &prompts, &branches)?;
         // In large batches as much work as a GPU has with the pass.
         let answer = |(idx, (rules, moves)): (usize, &(Rules, &[Move]))| {
-            let (legal_set, is_over) = first_moves(*rules, first.row(idx));
+            let (legal_set, is_over) = legal_set(*rules, first.row(idx));
             let rows = (places[idx]..).map(|row| value_distribution(values.row(row)));
             FanOut { legal_set, is_over, values: moves.iter().copied().zip(rows).collect() }
         };
@@ -174,7 +174,7 @@ impl ValueLogits {
 }
 
 /// The legal set by the logits of the first listed move, likeliest first, and whether the game is over.
-pub(crate) fn first_moves(rules: Rules, logits: &[f32]) -> (Vec<Move>, bool) {
+pub(crate) fn legal_set(rules: Rules, logits: &[f32]) -> (Vec<Move>, bool) {
     let logit = |token: u16| logits[usize::from(token)];
     let logits = || moves::move_tokens(rules).map(logit);
     let (most, over) = (logits().fold(f32::NEG_INFINITY, f32::max), logit(vocab::INVALID));
@@ -212,7 +212,7 @@ mod tests {
             logits[usize::from(token)] = weight.ln();
         }
         logits[usize::from(vocab::INVALID)] = over.ln();
-        let (set, is_over) = first_moves(Rules::Connect4, &logits);
+        let (set, is_over) = legal_set(Rules::Connect4, &logits);
         (set.into_iter().map(|mv| mv.0).collect(), is_over)
     }
 

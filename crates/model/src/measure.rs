@@ -110,7 +110,7 @@ fn two_passes(decoder: &mut MavDecoder, request: &Request, listed: &[Move]) -> R
     let mut batch = Batch::default();
     batch.push_prompted(&prompt, input_len);
     let logits = network.extend(&[cache], &batch, &Want::last(&batch))?;
-    std::hint::black_box(fan_out::first_moves(rules, logits.row(0)));
+    std::hint::black_box(fan_out::legal_set(rules, logits.row(0)));
     batch.clear();
     batch.begin();
     for &mv in listed {

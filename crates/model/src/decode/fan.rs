@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     ModelError,
-    fan_out::{Asked, FanOut, FanOutNetwork, ValueLogits, first_moves, value_distribution},
+    fan_out::{Asked, FanOut, FanOutNetwork, ValueLogits, legal_set, value_distribution},
 };
 use mavis_game::{Move, Outcome, Position, Rules};
 use mavis_lang::{
@@ -187,11 +187,11 @@ impl MavDecoder {
 }
 
 impl FanOutAnswer {
-    /// What a stream that has come to its list says so far: the state, and how likely each move stands first.
+    /// What a stream that has come to its list says so far: the state and the legal set.
     fn of(stream: &Stream<'_>) -> Self {
         let request = stream.request;
         let (legal_set, is_over) = match &stream.first_move {
-            Some(logits) => first_moves(request.commands.rules, logits),
+            Some(logits) => legal_set(request.commands.rules, logits),
             None => (Vec::new(), false),
         };
         let tracked = request.commands.is_tracking().then(|| tracked(stream));

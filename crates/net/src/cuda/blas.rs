@@ -161,7 +161,7 @@ impl Blas {
     }
 
     /// Shapes and algorithms of the plans whose shape is asked for, for errors.
-    pub(super) fn explain_all(&self, asked: impl Fn(&Shape) -> bool) -> String {
+    pub(super) fn explain_plans(&self, asked: impl Fn(&Shape) -> bool) -> String {
         let plans = (0..self.plans.len()).filter(|plan| asked(&self.plans[*plan].shape));
         plans.map(|plan| self.explain(plan)).collect::<Vec<_>>().join("; ")
     }

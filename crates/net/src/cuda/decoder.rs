@@ -202,7 +202,7 @@ impl CudaDecoder {
         };
         let logits = run().map_err(|error| {
             let sizes = [extent.n_tokens, extent.n_rows];
-            pass.explain(error, || self.net.device.blas.explain_all(|shape| sizes.contains(&shape.n)))
+            pass.explain(error, || self.net.device.blas.explain_plans(|shape| sizes.contains(&shape.n)))
         })?;
         self.n_passes += 1;
         Ok(logits)

@@ -264,7 +264,7 @@ impl CudaTrainer {
         let Some(InFlight { slot, rows }) = self.in_flight.pop_front() else { return Ok(()) };
         let slot = &self.slots[slot];
         slot.done.synchronize().map_err(|error| {
-            let products = self.net.device.blas.explain_all(|_| true);
+            let products = self.net.device.blas.explain_plans(|_| true);
             NetError::Device(format!("waiting for a step: {error:?} [products: {products}]"))
         })?;
         let words = slot.results.words();
