@@ -13,10 +13,15 @@ const FREE: [&str; 8] =
 /// Kinds that are free except in chess, where they start an engine.
 const ORACLES: [&str; 2] = ["oracle", "oracle-mcts"];
 /// Kinds made of other players, with the keys that name them.
-const COMPOSED: [(&str, &[&str]); 3] =
-    [("mpc", &["evaluator", "opponent"]), ("fresh", &["argument"]), ("predicted", &["argument"])];
+const COMPOSED: [(&str, &[&str]); 4] = [
+    ("mpc", &["evaluator", "opponent"]),
+    ("fresh", &["argument"]),
+    ("predicted", &["argument"]),
+    ("staged", &["argument", "opening", "endgame"]),
+];
 /// Options of free kinds that name a file, a device, or a share of the machine.
-const RESERVED: [&str; 8] = ["model", "device", "threads", "hash", "args", "ca", "argument", "context"];
+const RESERVED: [&str; 9] =
+    ["model", "device", "threads", "hash", "memory", "args", "ca", "argument", "context"];
 /// Options that a client may change on a player that was allowed by its line.
 const EFFORT: [&str; 9] =
     ["nodes", "depth", "movetime", "skill", "elo", "sims", "temperature", "jitter", "policy"];
@@ -43,6 +48,10 @@ impl Policy {
                 "a player line of {} bytes; at most {LONGEST_LINE}",
                 line.len()
             )));
+        }
+        // Values of options reach engines as lines of their protocol.
+        if line.chars().any(char::is_control) {
+            return Err(ApiError::bad("a player line with a control character"));
         }
         let spec: PlayerSpec = line.parse().map_err(ApiError::bad)?;
         self.check(&spec, rules)?;
@@ -89,8 +98,8 @@ impl Policy {
                 "uci" | "htp" | "gtp" => refused("starts a program"),
                 "openai" | "openai-mcts" => refused("calls another server"),
                 "predictor" => refused("reads a file"),
-                // Unknown kinds are refused by the registry, with a better word.
-                _ => return Ok(()),
+                // What this page does not know may start anything.
+                _ => ApiError::bad(format!("player '{kind}' is unknown or not for clients")),
             });
         }
         let reserved = spec.options.keys().find(|key| RESERVED.contains(&key.as_str()));
@@ -147,6 +156,7 @@ mod tests {
             "mav:model=/etc/passwd",
             "mav-mcts:model=x,sims=3",
             "mav-is:breadth=3,context=65536",
+            "scripted-mcts:memory=1000000",
             "mav:device=cuda",
             "predictor:x",
             "probs:/etc/shadow",
@@ -159,7 +169,13 @@ mod tests {
             "fresh:{gtp:sh}",
             "predicted:{mav:model=x}",
             "mpc:evaluator=mav,threads=200",
+            "staged:{uci:sh}",
+            "staged:mav,opening={gtp:sh}",
+            "staged:mav,endgame={openai:http://10.0.0.1:80}",
+            "staged:{mav:model=/etc/passwd}",
             "human",
+            "unheard-of",
+            "unheard-of:{uci:sh}",
         ] {
             check(&[], line, Rules::Chess, false);
         }
@@ -175,6 +191,7 @@ mod tests {
             "mav-mcts:sims=10,batch=4",
             "mav-is:breadth=3,depth=2",
             "mpc:evaluator=mav",
+            "staged:mav-mcts,opening=mav,moves=4",
             "probs:expand=50",
         ] {
             check(&[], line, Rules::Chess, true);
@@ -183,6 +200,8 @@ mod tests {
         check(&["uci:stockfish"], "uci:stockfish,skill=3,nodes=10", Rules::Chess, true);
         check(&["uci:stockfish"], "uci:stockfish,SyzygyPath=/tmp", Rules::Chess, false);
         check(&["uci:stockfish"], "uci:sh", Rules::Chess, false);
+        let injected = "uci:stockfish,temperature=0\nsetoption name Debug Log File value x";
+        check(&["uci:stockfish"], injected, Rules::Chess, false);
         check(&["uci:stockfish"], "mpc:evaluator={uci:stockfish,nodes=10}", Rules::Chess, true);
         check(&["uci:stockfish"], "oracle:nodes=100", Rules::Chess, true);
         check(

@@ -2,7 +2,7 @@
 
 use crate::ApiError;
 use mavis_game::Rules;
-use mavis_play::{Kind, Player, PlayerSpec, Registry};
+use mavis_play::{BuildError, Kind, Player, PlayerSpec, Registry};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
@@ -35,6 +35,11 @@ impl Pool {
     /// Every kind of player there is.
     pub(crate) fn kinds(&self) -> &[Arc<Kind>] {
         self.registry.kinds()
+    }
+
+    /// Whether the registry knows a player and its options.
+    pub(crate) fn check(&self, spec: &PlayerSpec) -> Result<&Kind, BuildError> {
+        self.registry.check(spec)
     }
 
     /// A player for a new game. It blocks while a model loads or an engine starts.

@@ -2,7 +2,7 @@
 
 use crate::{ApiError, App, limits::Client, place::Game, wire::ThinkRequest};
 use axum::http::Extensions;
-use mavis_play::{Clock, Limit, Player, PlayerSpec, Turn};
+use mavis_play::{BuildError, Clock, Limit, Player, PlayerSpec, Turn};
 use mavis_search::Cancel;
 use std::time::Duration;
 
@@ -22,7 +22,14 @@ impl Question {
     pub(crate) fn read(app: &App, request: &ThinkRequest, extensions: &Extensions) -> Result<Self, ApiError> {
         let game = Game::read_open(&request.place)?;
         let rules = crate::place::rules(&request.place.game)?;
-        let spec = app.policy.read(&request.player, rules)?;
+        let spec = app.policy.read(&request.player, rules).map_err(|refusal| {
+            // Of a kind that does not exist the registry knows the nearest name.
+            let unknown = request.player.parse().ok().and_then(|spec| app.pool.check(&spec).err());
+            match unknown {
+                Some(error @ BuildError::Kind { .. }) => ApiError::bad(error),
+                _ => refusal,
+            }
+        })?;
         let most = app.limits.limits.thinking;
         let seconds = |seconds: f64| {
             let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());

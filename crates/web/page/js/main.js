@@ -320,10 +320,11 @@ function undo() {
   if (!state.moves.length) return;
   cancel('choose');
   playing = null;
-  // Against a player one takes back to one's own turn.
+  // Against a player one takes back to one's own turn. Until the server has answered to a move, `whole` is the game before it, with the other side to move.
   const one = state.players.filter(line => line === null).length === 1;
   const mine = state.players[0] === null ? 'first' : 'second';
-  const back = one && whole.side === mine && state.moves.length > 1 ? 2 : 1;
+  const isMine = (whole.side === mine) === (whole.moves.length === state.moves.length);
+  const back = one && isMine && state.moves.length > 1 ? 2 : 1;
   const moves = state.moves.slice(0, -back);
   update({ moves, cursor: moves.length, ending: null });
   refresh();

@@ -133,8 +133,9 @@ pub(crate) async fn run(
     responses((status = 200, body = QueueView), (status = 404, body = Fault), (status = 502, body = Fault)))]
 pub(crate) async fn queue(State(app): State<App>) -> Result<Json<QueueView>, ApiError> {
     let queue = app.queue.clone();
-    let queue = queue
-        .ok_or_else(|| ApiError::NotFound("a queue: mavis serve --cluster ADDRESS shows one".to_owned()))?;
+    let queue = queue.ok_or_else(|| {
+        ApiError::NotFound("/api/queue: the server was started without --cluster ADDRESS".to_owned())
+    })?;
     blocking(move || Ok(QueueView { status: queue().map_err(ApiError::Failed)? })).await
 }
 

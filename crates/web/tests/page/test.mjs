@@ -79,8 +79,18 @@ async function clickMove(page, game, move, side) {
     await page.locator(`[data-move="${move}"]`).first().click({ position: undefined });
   }
   await page.waitForFunction(n => JSON.parse(localStorage.getItem('mavis-game-1')).moves.length > n, before);
-  await page.waitForFunction(() => /to move|Game over/.test(document.getElementById('status').textContent) && !document.querySelector('.seat .thinking'), null, { timeout: 60000 });
+  await answered(page);
   assert.equal(side, 'first');
+}
+
+/** Waits until a person is to move or the game is over. The page alone cannot tell: right after a move it still shows the position before. */
+async function answered(page) {
+  for (let tries = 0; tries < 600; tries++) {
+    const { players } = await stored(page), { side, result } = await view(page);
+    if (result || players[side === 'first' ? 0 : 1] === null) return idle(page);
+    await page.waitForTimeout(100);
+  }
+  assert.fail('the opponent does not answer');
 }
 
 /** A game against the model by clicks; the moves are drawn from the legal ones in a fixed order, by a seed. */
