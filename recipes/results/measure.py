@@ -161,10 +161,15 @@ class Plan:
             was = re.search(r'^game = "(.*)"$', text, re.MULTILINE)[1]
             text = text.replace(was, measurement["game"])
             self.changes.append(f'game = "{measurement["game"]}"')
+        if "schedule" in measurement:
+            kind = f'kind = "{measurement["schedule"]}"'
+            text = re.sub(r'kind = "[\w-]+"', kind, text)
+            self.changes.append(kind)
         if self.kind == "league":
-            if self.settings.without:
+            without = self.settings.without or measurement.get("without")
+            if without:
                 name_of = lambda line: (re.search(r'name = "([^"]*)", player', line) or ["", ""])[1]
-                is_out = lambda line: name_of(line) and re.search(self.settings.without, name_of(line))
+                is_out = lambda line: name_of(line) and re.search(without, name_of(line))
                 self.changes += [f"without {name_of(line)}" for line in text.split("\n") if is_out(line)]
                 text = "\n".join(line for line in text.split("\n") if not is_out(line))
             pairs = max(1, round(measurement["pairs"] * self.settings.scale / 100))

@@ -8,6 +8,14 @@ from markdown import NOT_MEASURED, elo, overall, plain, players, share, table
 
 GAMES = (("chess", "chess"), ("chess960", "Chess960"), ("connect4", "Connect Four"), ("hex", "Hex 11x11"))
 INTERNAL = (("chess", "chess"), ("connect4", "Connect Four"), ("othello", "Othello"), ("hex5", "Hex 5x5"), ("hex", "Hex 7x7"), ("hex9", "Hex 9x9"), ("hex11", "Hex 11x11"))
+SIZES = ("(2,1)", "(3,1)", "(4,1)", "(2,2)", "(3,2)", "(4,2)")
+# Connect Four (2,2) has a match of its own, so its gauntlet is without it.
+AGAINST_NONE = (
+    ("internal-goal-chess", "chess", ("(4,2)",)),
+    ("internal-goal-connect4", "Connect Four", ("(2,2)",)),
+    ("internal-pairs-connect4", "Connect Four", tuple(size for size in SIZES if size != "(2,2)")),
+    ("internal-pairs-hex5", "Hex 5x5", SIZES),
+)
 
 
 def sections(page):
@@ -170,7 +178,7 @@ def internal(page):
         ours = players(page.result(f"internal-{game}"))
         rows = []
         engines = [name for name in ours if name.startswith("Stockfish")]
-        for name in ("none", "(2,1)", "(3,1)", "(4,1)", "(2,2)", "(3,2)", "(4,2)", "MCTS 4", "MCTS 16", "MCTS 64", *engines):
+        for name in ("none", *SIZES, "MCTS 4", "MCTS 16", "MCTS 64", *engines):
             player = ours.get(name)
             tokens = f"{player['tokens']:.0f}" if player and "tokens" in player else ""
             rows.append([name, elo(player and player["elo"]), tokens, str(player["games"]) if player else ""])
@@ -179,13 +187,15 @@ def internal(page):
         points = sorted((p["tokens"], p["elo"]["value"], p["elo"]["low"], p["elo"]["high"]) for p in ours.values() if "tokens" in p)
         if points:
             lines.append((title, points))
-    out += ["", "### Matches of two", "", "One size against the model without search, which is at 0: fewer players, narrower intervals."]
+    out += ["", "### Each size against the model without search", "", "No search is at 0; more games for each pair of players than in the leagues above, so narrower intervals."]
     rows, logs = [], []
-    for game, size, title in (("chess", "(4,2)", "chess"), ("connect4", "(2,2)", "Connect Four")):
-        logs.append(f"internal-goal-{game}")
-        player = players(page.result(logs[-1])).get(size)
-        more = [f"{player['tokens']:.0f}", str(player["games"])] if player else ["", ""]
-        rows.append([title, size, elo(player and player["elo"]), *more])
+    for log, title, sizes in AGAINST_NONE:
+        ours = players(page.result(log))
+        for size in sizes:
+            player = ours.get(size)
+            more = [f"{player['tokens']:.0f}", str(player["games"])] if player else ["", ""]
+            rows.append([title, size, elo(player and player["elo"]), *more])
+        logs.append(log)
     out += [*table(["game", "player", "Elo", "tokens per move", "games"], rows), *page.sources(*logs)]
     if lines:
         svg = plot("Elo by tokens of internal search (no search: 0)", "tokens per move", "Elo", lines, logarithmic=True)

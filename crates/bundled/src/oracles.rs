@@ -144,7 +144,11 @@ fn engine(
     let mut limit = None;
     let mut options = Vec::new();
     for (key, value) in &spec.options {
-        let number = || value.parse::<u64>().map_err(|_| fault(format!("bad value '{value}' for {key}")));
+        // To an engine 0 is no limit at all.
+        let number = || match value.parse::<u64>() {
+            Ok(number @ 1..) => Ok(number),
+            _ => Err(fault(format!("bad value '{value}' for {key} (expected a whole number of 1 or more)"))),
+        };
         let given = match key.as_str() {
             "nodes" => Limit::Nodes(number()?),
             "depth" => Limit::Depth(number()?.try_into().map_err(fault)?),

@@ -2,8 +2,8 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::{commands, input::one_line};
-use clap::{Parser, error::ErrorKind};
-use std::process::ExitCode;
+use clap::{CommandFactory as _, Parser, error::ErrorKind};
+use std::{ffi::OsString, io, process::ExitCode};
 
 /// Plans in board games with language models.
 ///
@@ -21,46 +21,57 @@ impl Arguments {
     pub(crate) fn read() -> Result<Self, ExitCode> {
         Self::try_parse().map_err(|error| {
             if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-                // Nobody reads a closed stdout.
-                let _ = error.print();
-                return ExitCode::SUCCESS;
+                return match error.print() {
+                    // Nobody reads a closed stdout.
+                    Err(error) if error.kind() != io::ErrorKind::BrokenPipe => fail(&error.to_string(), 1),
+                    _ => ExitCode::SUCCESS,
+                };
             }
-            #[expect(clippy::print_stderr, reason = "the other place where a failed command speaks")]
-            {
-                eprintln!("mavis: {}", mistake(&error));
-            }
-            ExitCode::from(2)
+            fail(&mistake(&error, std::env::args_os()), 2)
         })
     }
 }
 
+fn fail(reason: &str, code: u8) -> ExitCode {
+    #[expect(clippy::print_stderr, reason = "the other place where a failed command speaks")]
+    {
+        eprintln!("mavis: {reason}");
+    }
+    ExitCode::from(code)
+}
+
 /// What is wrong, what clap suggests, and where to read more, in one line.
-fn mistake(error: &clap::Error) -> String {
+fn mistake(error: &clap::Error, words: impl Iterator<Item = OsString>) -> String {
     let text = error.render().to_string();
     let mut parts = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
     let reason = parts.next().unwrap_or_default();
     let mut line = reason.trim_start_matches("error: ").to_owned();
-    let mut command = "mavis".to_owned();
-    for part in parts {
-        if let Some(usage) = part.strip_prefix("Usage: ") {
-            let names = usage.split(' ').take_while(|word| !word.starts_with(['[', '<', '-']));
-            command = names.collect::<Vec<_>>().join(" ");
-        } else if part.starts_with("tip: ") {
-            line.push_str(&format!(" ({part})"));
-        }
+    for part in parts.filter(|part| part.starts_with("tip: ")) {
+        line.push_str(&format!(" ({part})"));
     }
-    one_line(&anyhow::Error::msg(format!("{line}; see {command} --help")))
+    one_line(&anyhow::Error::msg(format!("{line}; see {} --help", command_of(words))))
+}
+
+/// The command that a line names. Clap has it in the usage of some mistakes, but not in those of values.
+fn command_of(words: impl Iterator<Item = OsString>) -> String {
+    let mut command = &Arguments::command();
+    let mut names = command.get_name().to_owned();
+    for word in words.skip(1) {
+        let Some(below) = command.find_subcommand(word) else { break };
+        names = format!("{names} {}", below.get_name());
+        command = below;
+    }
+    names
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory as _;
 
     fn check(line: &str, expected: &str) {
         let words = std::iter::once("mavis").chain(line.split(' '));
-        let error = Arguments::try_parse_from(words).err().expect("a mistake");
-        assert_eq!(mistake(&error), expected);
+        let error = Arguments::try_parse_from(words.clone()).err().expect("a mistake");
+        assert_eq!(mistake(&error, words.map(OsString::from)), expected);
     }
 
     #[test]
@@ -80,6 +91,18 @@ mod tests {
         check(
             "match a",
             "the following required arguments were not provided: <SECOND>; see mavis match --help",
+        );
+        check(
+            "prob train",
+            "unrecognized subcommand 'prob' (tip: a similar subcommand exists: 'probs'); see mavis --help",
+        );
+        check(
+            "perft --game chess --depth x",
+            "invalid value 'x' for '--depth <DEPTH>': invalid digit found in string; see mavis perft --help",
+        );
+        check(
+            "eval calibration --input a --bins 0",
+            "invalid value '0' for '--bins <BINS>': 0 is not in 1..=1000; see mavis eval calibration --help",
         );
     }
 

@@ -67,10 +67,20 @@ fn count<const MOST: usize>(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("expected a whole number from 1 to {MOST}"))
 }
 
-/// The time a flag gives in seconds.
+/// The time of `--movetime`.
 pub(crate) fn move_time(seconds: Option<f64>) -> Result<Option<Duration>, BadInput> {
-    let read = |seconds| mavis_stable::time::seconds(seconds);
-    seconds.map(read).transpose().map_err(|error| BadInput::new(format!("bad --movetime: {error}")))
+    seconds.map(|seconds| time("--movetime", seconds)).transpose()
+}
+
+/// The time that a flag gives in seconds.
+pub(crate) fn time(flag: &str, seconds: f64) -> Result<Duration, BadInput> {
+    mavis_stable::time::seconds(seconds).map_err(|error| BadInput::new(format!("bad {flag}: {error}")))
+}
+
+/// Whether a path names something of another kind or nothing, which is the user's mistake; a disk that fails is not.
+pub(crate) fn is_wrong_path(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{AlreadyExists, IsADirectory, NotADirectory, NotFound};
+    matches!(error.kind(), AlreadyExists | IsADirectory | NotADirectory | NotFound)
 }
 
 /// Which game, and from where.

@@ -2,9 +2,9 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use mavis_bundled::Surroundings;
-use mavis_play::{Human, Kind, Registry};
+use mavis_play::{BuildError, Kind, Registry};
 
-/// The registry with all kinds, the human included. Engines are found on the user's `PATH`.
+/// The registry with all kinds, the human by name: only `mavis play` has a seat for a person. Engines are found on the user's `PATH`.
 pub(crate) fn players() -> Registry {
     let key = std::env::var("OPENAI_API_KEY").ok();
     let mut registry = mavis_bundled::players(&Surroundings::new(std::env::var_os("PATH"), key));
@@ -13,7 +13,10 @@ pub(crate) fn players() -> Registry {
         help: "you, at the terminal (mavis play)",
         keys: Vec::new(),
         open: false,
-        build: Box::new(|_, _| Ok(Box::new(Human))),
+        build: Box::new(|options, _| {
+            let reason = "a person plays in mavis play only".to_owned();
+            Err(BuildError::Unavailable { player: options.kind().to_owned(), reason })
+        }),
     });
     registry
 }

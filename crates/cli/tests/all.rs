@@ -10,6 +10,7 @@ mod eval;
 mod extremes;
 mod gtp;
 mod internal;
+mod kept;
 mod league;
 mod mcp;
 mod model;

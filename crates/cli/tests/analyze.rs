@@ -72,6 +72,7 @@ fn a_bad_game_costs_no_other() {
     let mavis = program();
     let good = "[Variant \"connect4\"]\n\n1. 4 4 2. 3 *\n\n";
     mavis.write("games.pgn", format!("{good}[Event \"bad\"]\n\n1. e4 e5 2. Ke3 Ke7 1-0\n\n{good}"));
+    mavis.check_bad("analyze --pgn games.pgn --player random", "random does not evaluate positions");
     let output = mavis.output("analyze --pgn games.pgn --player mcts:sims=20");
     let (text, faults) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{faults}");

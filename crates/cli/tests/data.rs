@@ -181,7 +181,7 @@ fn a_league_becomes_a_table_and_pgn_again() {
     assert_eq!(moves(&mavis.stdout("data export again.parquet --format jsonl")), moves(&rows));
     for (line, part) in [
         ("data import . --games x.parquet", "a folder without a league"),
-        ("data export positions.parquet --format pgn", "a table of positions"),
+        ("data export positions.parquet --format pgn", "expected a table of games, got positions"),
     ] {
         let output = mavis.command(line).output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -258,6 +258,10 @@ fn traces_survive_a_killed_program_and_are_the_same_for_a_seed() {
     }
     let games = mavis.stdout("data traces c4/games --roots 5 --model bundled --sizes 2x1 --json --out games");
     assert!(games.lines().last().unwrap().contains("\"traces\":5"), "{games}");
+    let counted = mavis.stdout("data stats games");
+    assert!(counted.starts_with("5 rows of traces\n  game connect4: 5\n"), "{counted}");
+    assert!(counted.contains("  size 2x1: 5\n") && counted.ends_with(" tokens\n"), "{counted}");
+    mavis.check_bad("data export games --format jsonl", "got traces");
     let bad = |options: &str, reason: &str| {
         mavis.check_bad(&format!("data traces c4/annotations --out bad {options}"), reason);
     };
@@ -267,6 +271,7 @@ fn traces_survive_a_killed_program_and_are_the_same_for_a_seed() {
     );
     bad("--sizes 3", "bad size '3' (expected BREADTHxDEPTH");
     bad("--top 0", "bad --top '0'");
+    bad("--roots 0", "invalid value '0' for '--roots <ROOTS>'");
     bad("--compact 2", "--compact must be between 0 and 1, not 2");
     bad("--model missing.safetensors", "missing.safetensors");
     mavis.check_bad("data traces missing.parquet --out bad", "missing.parquet");
@@ -293,6 +298,11 @@ fn bad_tables_are_one_line_and_code_2() {
     mavis.check_bad("data annotate games.pgn --oracle nobody --out x", "unknown oracle 'nobody'");
     mavis.run("data import games.pgn --games games.parquet");
     mavis.check_bad("data unique games.parquet --out x.parquet", "got games");
+    mavis.run("data import games.pgn --out positions.parquet");
+    mavis.check_bad(
+        "data annotate positions.parquet --oracle player:mcts:sims=5 --out games.pgn",
+        "games.pgn: File exists",
+    );
     mavis.check_bad("data split text.parquet --train a --valid b --share 2", "--share");
 }
 

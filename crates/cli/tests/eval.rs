@@ -38,6 +38,7 @@ fn puzzles_are_solved_and_counted() {
     mavis.check_bad("eval puzzles --input none.csv", "cannot read none.csv");
     mavis.write("bad.csv", "FEN,Moves\nno position,e2e4 e7e5\n");
     mavis.check_bad("eval puzzles --input bad.csv", "line 2");
+    mavis.check_bad("eval puzzles --player probs --input p.csv", "no bundled net plays chess");
 }
 
 #[test]
@@ -107,6 +108,10 @@ fn values_are_checked_for_reliability_and_both_ways_of_scoring() {
     assert!(ways.contains("regret, gain of mean scoring"), "{ways}");
     mavis.check_bad("eval scoring --player random --input made/annotations", "no distributions");
     mavis.check_bad("eval calibration --player random --input made/annotations", "no values");
+    for bins in [0, 1001] {
+        let line = format!("eval calibration --input made/annotations --bins {bins}");
+        mavis.check_bad(&line, "is not in 1..=1000; see mavis eval calibration --help");
+    }
 }
 
 #[test]

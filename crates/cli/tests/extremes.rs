@@ -58,7 +58,7 @@ const LINES: &[(&str, &str)] = &[
     ("manual", "manual man"),
     ("match", "match random lookahead:1 --game connect4 --games 2"),
     ("mcp", "mcp"),
-    ("model export", "model export --to hf --out hf"),
+    ("model export", "model export model.safetensors --to hf --out hf"),
     ("model info", "model info model.safetensors"),
     ("mpc table", "mpc table --config mpc.toml --out mpc"),
     ("perft", "perft --game chess --depth 2"),

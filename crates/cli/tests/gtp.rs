@@ -99,18 +99,18 @@ fn the_final_score_of_othello_is_a_number_of_discs() {
 #[test]
 fn the_final_score_of_togyz_is_a_number_of_stones() {
     let mut engine = engine("togyz", "random");
-    // In GTP Black is the first player. His last move takes two stones, with which he has more than half; those left in pits
+    // The first player is White, as the board calls that side. The last move takes two stones, with which White has more than half; those left in pits
     // are nobody's.
     let start = "0,0,0,0,0,0,0,0,1/1,0,0,0,0,0,0,0,70 80,10 w";
     assert_eq!(ask(&mut engine, &format!("mavis-position {start}")), "");
     assert_eq!(ask(&mut engine, "final_score"), "? cannot score: the game is not over");
-    assert_eq!(ask(&mut engine, "play black 9"), "");
-    assert_eq!(ask(&mut engine, "final_score"), "B+72");
+    assert_eq!(ask(&mut engine, "play white 9"), "");
+    assert_eq!(ask(&mut engine, "final_score"), "W+72");
     // A side without stones to move leaves the others to its opponent.
     let none = "0,0,0,0,0,0,0,0,0";
     for (end, score) in [
-        (format!("{none}/5,0,0,0,0,0,0,0,0 80,77 w"), "W+2"),
-        (format!("0,4,0,0,0,0,0,0,0/{none} 90,68 b"), "B+26"),
+        (format!("{none}/5,0,0,0,0,0,0,0,0 80,77 w"), "B+2"),
+        (format!("0,4,0,0,0,0,0,0,0/{none} 90,68 b"), "W+26"),
         (format!("{none}/1,0,0,0,0,0,0,0,0 81,80 w"), "0"),
     ] {
         assert_eq!(ask(&mut engine, &format!("mavis-position {end}")), "", "{end}");

@@ -134,6 +134,27 @@ fn ctrl_c_finishes_the_games_in_hand() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("mcts:sims=300"), "the table so far");
 }
 
+/// Without a folder nothing is kept, so there is nothing to resume.
+#[cfg(unix)]
+#[test]
+fn a_stopped_match_without_a_folder_does_not_promise_to_resume() {
+    let mavis = league("");
+    let mut child = mavis
+        .command("match mcts:sims=300 mcts:sims=300,c=2 --game connect4 --games 2000 --concurrency 2")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.by_ref().any(|line| line.contains("2 at once")));
+    // The games are handed out right after that line.
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let stopped = lines.find(|line| line.starts_with("stopped with")).unwrap();
+    assert!(stopped.ends_with("of 2000 games"), "{stopped}");
+    assert!(child.wait().unwrap().success());
+}
+
 /// The second signal is heard however soon it comes after the first, and stops players that think for minutes.
 #[cfg(unix)]
 #[test]
@@ -221,12 +242,22 @@ fn bad_leagues_are_refused_on_one_line() {
         ("clock = '1+1e19'", "expected a number from 0 to 1000000000"),
         ("limits.time = 1e19", "limits.time: '10000000000000000000' is not a time"),
         ("tolerance = 1e19", "tolerance: '10000000000000000000' is not a time"),
+        (
+            "ratings.zero = { player = 'random', rating = nan }",
+            "ratings.zero.rating: expected a finite number, not NaN",
+        ),
     ] {
         mavis.write("c.toml", format!("{line}\n{SMALL}"));
         mavis.check_bad("league run --config c.toml --out b", part);
     }
+    mavis.write("c.toml", SMALL.replace("{ player = 'random'", "{ player = 'random', external = inf"));
+    mavis.check_bad("league run --config c.toml --out b", "external of player 'random': expected a finite");
     mavis.write("c.toml", SMALL.replace("'connect4'", "'othello'"));
     mavis.check_bad("league run --config c.toml --out b", "'solver' does not evaluate othello");
     mavis.write("c.toml", SMALL);
     mavis.check_bad("league sprt --config c.toml --out c", "two players");
+    // Files where a folder is meant.
+    mavis.check_bad("league table c.toml", "c.toml");
+    mavis.check_bad("league pgn /dev/null", "/dev/null");
+    mavis.check_bad("match random lookahead:1 --game connect4 --games 2 --out c.toml", "cannot use c.toml");
 }

@@ -49,16 +49,33 @@ fn what_cannot_be_is_one_line_and_code_2() {
     save_model(&mavis.folder().join("full.safetensors"), InputAttention::Full);
     mavis.write("text", "no model");
     for (line, part) in [
-        ("model export full.safetensors --to gguf --out x", "reads its input with full attention"),
+        (
+            "model export full.safetensors --to gguf --out x",
+            "full attention, which no other program does: export a causal model, such as models/",
+        ),
         ("model export full.safetensors --to onnx --out x", "'onnx'"),
         ("model info text", "not a safetensors file"),
         ("model info nothing", "nothing"),
         ("model import . --from hf --out x", "config.json"),
-        ("model ask full.safetensors --game connect4 --top 0", "%top_0"),
+        (
+            "model ask full.safetensors --game connect4 --top 0",
+            "--top: expected all, or a number from 1 to 65535, not '0'",
+        ),
+        ("model ask full.safetensors --game connect4 --top 999999", "a number from 1 to 65535"),
+        (
+            "model ask full.safetensors --game connect4 --commands '%prev_state %prev_action %state'",
+            "need the move: add --track MOVE",
+        ),
+        (
+            "model ask full.safetensors --game connect4 --track 4 --commands '%state %top_all'",
+            "--track needs commands that begin with %prev_state %prev_action",
+        ),
         ("bench model --preset 9b", "unknown preset '9b'"),
     ] {
         mavis.check_bad(line, part);
     }
+    let net = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/probs-connect4.safetensors");
+    mavis.check_bad(&format!("model info {net}"), "is of kind 'probs', expected 'transformer'");
     let ask = |device: &str| format!("model ask full.safetensors --game connect4 --device {device}");
     mavis.check_bad(&ask("tpu"), "unknown device 'tpu' (known: cpu cuda auto)");
     // A build without CUDA says so, and so does a machine without a GPU.

@@ -120,6 +120,13 @@ fn bad_input_is_one_clear_line() {
         "epsilon must be from 0 to 1, not 2",
     );
     mavis.check_bad("probs train --game connect4 --max-minutes=-1 --out a", "minutes");
+    // The games have other settings of their own, but the game is what the user got wrong.
+    fs::create_dir(mavis.folder().join("begun")).unwrap();
+    mavis.write("begun/settings.toml", "algorithm = 'azero'\ngame = 'connect4'\n");
+    mavis.check_bad(
+        "probs train --game othello --out begun",
+        "holds a run with game = \"connect4\", not \"othello\"",
+    );
     mavis.check_bad("probs plot nowhere --out a.svg", "nowhere/metrics.jsonl");
     mavis
         .check_bad("play --game connect4 --first probs:none.safetensors --second random", "none.safetensors");

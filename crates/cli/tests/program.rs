@@ -86,6 +86,11 @@ fn bad_input_is_one_line_and_code_2() {
     mavis().check_bad("show --game hex:size=40", "size=40");
     mavis().check_bad("play --game chess --first randon --second random", "did you mean 'random'");
     mavis().check_bad("play --game chess --first lookahead:9 --second random", "bad value '9'");
+    mavis().check_bad(
+        "play --game chess --first mav:temperature --second random",
+        "option 'temperature' of player 'mav' expects a value: mav:temperature=...",
+    );
+    mavis().check_bad("manual /dev/null", "cannot create /dev/null: ");
 }
 
 #[test]
@@ -162,6 +167,10 @@ fn version_help_and_mistakes_of_the_command_line() {
     mavis.check_bad("plya", "'plan', 'play'");
     mavis.check_bad("play --agianst mav", "'--against'); see mavis play --help");
     mavis.check_bad("play --clock soon", "bad time control 'soon'");
+    if let Ok(full) = std::fs::File::create("/dev/full") {
+        let status = mavis.command("--help").stdout(full).stderr(std::process::Stdio::null()).status();
+        assert_eq!(status.expect("started").code(), Some(1));
+    }
     assert!(mavis.stdout("completions bash").contains("_mavis()"));
     mavis.run("manual man");
     assert!(mavis.folder().join("man/mavis-play.1").exists());
@@ -172,9 +181,8 @@ fn the_bundled_model_is_meant_where_no_model_is_named() {
     let mavis = mavis();
     assert!(mavis.stdout("model info").contains("layers of width"));
     assert!(mavis.stdout("model ask --game connect4 --moves 4 4").contains("%top_all"));
-    let refused = mavis.output("model export --to gguf --out bundled.gguf");
     // It reads its input with full attention, which no other program does.
-    assert_eq!(refused.status.code(), Some(2), "{}", String::from_utf8_lossy(&refused.stderr));
+    mavis.check_bad("model export --to gguf --out bundled.gguf", "<MODEL>; see mavis model export --help");
 }
 
 #[test]

@@ -52,6 +52,8 @@ fn serve_refuses_bad_arguments_in_one_line() {
     let mavis = Program::new(env!("CARGO_BIN_EXE_mavis"));
     mavis.check_bad("serve --allow uco:stockfish", "unknown player 'uco'");
     mavis.check_bad("serve --max-seconds 0", "above 0");
+    mavis.check_bad("serve --max-seconds nan", "bad --max-seconds: ");
+    mavis.check_bad("mcp --max-seconds nan", "bad --max-seconds: ");
     mavis.check_bad("serve --token 'a b'", "letters and digits");
 }
 

@@ -3,7 +3,7 @@
 use crate::bag::{BagKind, BagRecord, BagWriter};
 use crate::pgn::PgnGame;
 use crate::table::{TableError, TableReader, table_kind};
-use crate::wire::{AnnotationRow, GameRow, PositionRow, Row as _};
+use crate::wire::{AnnotationRow, GameRow, PositionRow};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ pub enum ExportError {
     /// The output cannot be written.
     #[error("cannot write the export")]
     Write(#[from] io::Error),
-    /// Only games fit into PGN.
-    #[error("PGN holds whole games: {0}")]
+    /// A game that does not fit into PGN.
+    #[error("cannot be written as PGN: {0}")]
     NotForPgn(String),
     /// Only annotations of chess fit into a bag.
     #[error("a bag holds annotations of chess: {0}")]
@@ -33,7 +33,7 @@ pub enum ExportError {
     },
 }
 
-/// Writes a table of any kind as one JSON object a line, with the columns of the table.
+/// Writes a table of positions, annotations or games as one JSON object a line, with the columns of the table.
 ///
 /// # Errors
 /// When the table cannot be read or the output not written.
@@ -92,8 +92,8 @@ fn game_json(row: &GameRow) -> Value {
     })
 }
 
-/// Writes a table of any kind as tab-separated lines under a header; lists are joined by spaces, moves of annotations are
-/// `move:win_probability`.
+/// Writes a table of positions, annotations or games as tab-separated lines under a header; lists are joined by spaces, moves of
+/// annotations are `move:win_probability`.
 ///
 /// # Errors
 /// When the table cannot be read or the output not written.
@@ -159,10 +159,6 @@ pub fn export_tsv<P: AsRef<Path>>(tables: &[P], mut out: impl Write) -> Result<u
 /// # Errors
 /// When the table cannot be read, holds no games or illegal ones, or the output cannot be written.
 pub fn export_pgn<P: AsRef<Path>>(tables: &[P], mut out: impl Write) -> Result<u64, ExportError> {
-    let kind = table_kind(tables)?;
-    if kind != GameRow::TABLE {
-        return Err(ExportError::NotForPgn(format!("a table of {kind}")));
-    }
     let mut n_games = 0;
     for row in TableReader::<GameRow>::open(tables)? {
         let row = row?;

@@ -9,7 +9,7 @@ mod plot;
 pub use plot::{PlotError, plot};
 
 use crate::table::{TableError, TableReader, table_kind};
-use crate::wire::{AnnotationRow, GameRow, HasPlace, PositionRow};
+use crate::wire::{AnnotationRow, GameRow, HasPlace, OracleName, PositionRow, TraceRow};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -20,18 +20,24 @@ pub const N_BUCKETS: usize = 50;
 /// Counts and histograms of one table.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Statistics {
-    /// `positions`, `annotations` or `games`.
+    /// `positions`, `annotations`, `games` or `traces`.
     pub table: String,
     /// Rows.
     pub n_rows: u64,
     /// Rows by game.
     pub games: BTreeMap<String, u64>,
-    /// Rows by oracle with its version and settings; annotations only.
+    /// Rows by oracle with its version and settings; annotations and traces only.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub oracles: BTreeMap<String, u64>,
     /// Results of whole games.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub results: BTreeMap<String, u64>,
+    /// Traces by size, `BREADTHxDEPTH`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sizes: BTreeMap<String, u64>,
+    /// Tokens of all traces, prompts among them; traces only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub n_tokens: Option<u64>,
     /// Rows without a game's id.
     pub n_without_game: u64,
     /// Rows of finished games: no moves.
@@ -66,6 +72,11 @@ impl Statistics {
             "games" => {
                 for row in TableReader::<GameRow>::open(tables)? {
                     counter.game(&row?);
+                }
+            }
+            "traces" => {
+                for row in TableReader::<TraceRow>::open(tables)? {
+                    counter.trace(&row?);
                 }
             }
             _ => {
@@ -112,8 +123,7 @@ impl Counter {
 
     fn annotation(&mut self, row: &AnnotationRow) {
         self.position(row);
-        let oracle = format!("{} {} {}", row.oracle.name, row.oracle.version, row.oracle.settings);
-        add(&mut self.statistics.oracles, oracle.trim());
+        self.oracle(&row.oracle);
         self.statistics.n_over += u64::from(row.moves.is_empty() && row.value.is_none());
         for judged in &row.moves {
             self.one_move(&judged.mv);
@@ -132,6 +142,18 @@ impl Counter {
         self.sum_of_plies += row.moves.len() as f64;
         add(&mut self.statistics.results, row.result.as_deref().unwrap_or("*"));
         row.moves.iter().for_each(|text| self.one_move(text));
+    }
+
+    fn trace(&mut self, row: &TraceRow) {
+        self.row(&row.game);
+        self.oracle(&row.oracle);
+        add(&mut self.statistics.sizes, &format!("{}x{}", row.breadth, row.depth));
+        *self.statistics.n_tokens.get_or_insert_default() += row.tokens.len() as u64;
+    }
+
+    fn oracle(&mut self, oracle: &OracleName) {
+        let OracleName { name, version, settings, .. } = oracle;
+        add(&mut self.statistics.oracles, format!("{name} {version} {settings}").trim());
     }
 
     fn row(&mut self, game: &str) {

@@ -15,7 +15,7 @@ use crate::checked_rows::{Refused, read_checked};
 use crate::table::{TableError, metadata_value, table_files};
 use crate::traces::VOCABULARY;
 use crate::wire::TraceRow;
-use mavis_lang::{Token, read_trace, vocabulary_hash};
+use mavis_lang::{Token, read_trace, trace::TraceNode, vocabulary_hash};
 use std::path::Path;
 
 /// Rows checked by one batch of threads.
@@ -47,11 +47,15 @@ pub struct StoredTrace<'a> {
 }
 
 impl TraceTable {
-    /// Loads files and folders of a table of traces; `keep` sees the position text of each root.
+    /// Loads files and folders of a table of traces; `keep` sees the text of each position, and a trace with one that it refuses is left
+    /// out.
     ///
     /// # Errors
     /// When a file cannot be read, is no such table, or is written in another vocabulary.
-    pub fn open<P: AsRef<Path>>(paths: &[P], mut keep: impl FnMut(&str) -> bool) -> Result<Self, TableError> {
+    pub fn open<P: AsRef<Path>>(
+        paths: &[P],
+        keep: impl Fn(&str) -> bool + Sync + Send,
+    ) -> Result<Self, TableError> {
         for path in table_files(paths)? {
             let found = metadata_value(&path, VOCABULARY)?.unwrap_or_else(|| "none".to_owned());
             if found != vocabulary_hash() {
@@ -60,13 +64,14 @@ impl TraceTable {
             }
         }
         let mut table = Self::default();
-        let push = |row: &TraceRow, tokens: Vec<Token>| {
+        let push = |row: &TraceRow, tokens: Option<Vec<Token>>| {
+            let Some(tokens) = tokens else { return };
             table.tokens.extend_from_slice(&tokens);
             let (end, loss_start) = (table.tokens.len() as u64, row.loss_start as u32);
             table.records.push(Record { end, loss_start });
         };
-        let refused =
-            read_checked(paths, BATCH, |(): &mut (), row| decode(row), |row| keep(&row.position), push)?;
+        let decode = |(): &mut (), row: &TraceRow| decode(row, &keep);
+        let refused = read_checked(paths, BATCH, decode, |_| true, push)?;
         table.tokens.shrink_to_fit();
         Ok(Self { refused, ..table })
     }
@@ -112,7 +117,8 @@ impl TraceTable {
     }
 }
 
-fn decode(row: &TraceRow) -> Result<Vec<Token>, String> {
+/// The tokens of a trace; `None` if a position in it is not to be kept.
+fn decode(row: &TraceRow, keep: &impl Fn(&str) -> bool) -> Result<Option<Vec<Token>>, String> {
     let tokens: Result<Vec<Token>, _> = row.tokens.iter().map(|&token| Token::try_from(token)).collect();
     let tokens = tokens.map_err(|_| "a token is out of range".to_owned())?;
     let trace = read_trace(&tokens).map_err(|error| format!("{error} in the trace of {}", row.position))?;
@@ -120,5 +126,9 @@ fn decode(row: &TraceRow) -> Result<Vec<Token>, String> {
     if row.loss_start as usize != prompt.len() {
         return Err(format!("loss_start is {} and the prompt has {} tokens", row.loss_start, prompt.len()));
     }
-    Ok(tokens)
+    Ok(keeps_all(&trace.root, keep).then_some(tokens))
+}
+
+fn keeps_all(node: &TraceNode, keep: &impl Fn(&str) -> bool) -> bool {
+    keep(&node.position.to_string()) && node.children.iter().all(|(_, child)| keeps_all(child, keep))
 }

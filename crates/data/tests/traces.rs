@@ -7,7 +7,7 @@ use mavis_data::job::{JobError, JobEvent};
 use mavis_data::wire::TraceRow;
 use mavis_data::{TableError, TracePlan, TraceSettings, TraceTable, Traced, traces};
 use mavis_game::{Game, Position, Rules};
-use mavis_lang::trace::{Evaluation, trace_spans};
+use mavis_lang::trace::{Evaluation, TraceNode, trace_spans};
 use mavis_lang::{Token, Top, check_trace, read_trace};
 use mavis_oracle::connect4::Connect4Solver;
 use mavis_oracle::hex::{HexOracle, HexSettings};
@@ -117,6 +117,28 @@ fn every_token_of_a_response_is_in_one_part() {
         );
         assert!(spans.lists.len() <= trace.root.n_nodes());
     }
+}
+
+#[test]
+fn a_trace_with_a_position_that_is_not_to_be_kept_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    made(&settings(folder.path()), &roots(Rules::Connect4, 4, 30), solvers(1));
+    let rows = rows::<TraceRow>(folder.path());
+    let traces: Vec<_> = rows.iter().map(|row| read_trace(&tokens(row)).unwrap()).collect();
+    // A position below a root, as deep as the first trace has one.
+    let mut node = &traces[0].root;
+    while let Some((_, child)) = node.children.first() {
+        node = child;
+    }
+    let unwanted = node.position.to_string();
+    assert!(rows.iter().all(|row| row.position != unwanted));
+    fn holds(node: &TraceNode, position: &str) -> bool {
+        node.position.to_string() == position || node.children.iter().any(|(_, child)| holds(child, position))
+    }
+    let n_kept = traces.iter().filter(|trace| !holds(&trace.root, &unwanted)).count();
+    let table = TraceTable::open(&[folder.path()], |position| position != unwanted).unwrap();
+    assert_eq!((table.len(), table.n_refused()), (n_kept, 0));
+    assert!(n_kept < traces.len());
 }
 
 #[test]

@@ -28,7 +28,7 @@ const CONTEXT: usize = 4_096;
 pub enum InterchangeError {
     /// Other programs cannot read the input as the model does.
     #[error(
-        "the model reads its input with full attention, which no other program does: export its causal twin"
+        "the model reads its input with full attention, which no other program does: export a causal model, such as models/mavis-9m-causal.safetensors"
     )]
     FullInput,
     /// A shape that is refused.

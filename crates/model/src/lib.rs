@@ -38,7 +38,7 @@ mod permutation;
 pub mod predictor;
 mod preset;
 mod reading;
-mod symmetry;
+pub mod symmetry;
 pub mod train;
 pub mod validation;
 

@@ -115,7 +115,7 @@ pub enum CheckpointError {
         key: &'static str,
     },
     /// Another kind of file or network than was asked for.
-    #[error("checkpoint {} holds a {got}, expected a {expected}", path.display())]
+    #[error("checkpoint {} is of kind '{got}', expected '{expected}'", path.display())]
     Kind {
         /// The file.
         path: PathBuf,

@@ -108,10 +108,11 @@ impl fmt::Display for Response {
     }
 }
 
-/// What GTP calls a side: White moves first in chess, Black in every other game.
+/// What GTP calls a side: White moves first in chess and Togyz Kumalak, Black in every other game.
 #[must_use]
 pub fn color(rules: Rules, side: Side) -> &'static str {
-    let white = if matches!(rules, Rules::Chess | Rules::Chess960) { Side::First } else { Side::Second };
+    let white_first = matches!(rules, Rules::Chess | Rules::Chess960 | Rules::Togyz);
+    let white = if white_first { Side::First } else { Side::Second };
     if side == white { "white" } else { "black" }
 }
 
@@ -152,6 +153,7 @@ mod tests {
     fn colors_are_those_of_the_game() {
         assert_eq!(side_of_color(Rules::Othello, "B"), Some(Side::First));
         assert_eq!(side_of_color(Rules::Chess, "White"), Some(Side::First));
+        assert_eq!(side_of_color(Rules::Togyz, "w"), Some(Side::First));
         assert_eq!(side_of_color(Rules::HEX, "white"), Some(Side::Second));
         assert_eq!(side_of_color(Rules::HEX, ""), None);
     }

@@ -87,6 +87,14 @@ pub enum BuildError {
         /// A known key close to it, or the list of all.
         suggestion: String,
     },
+    /// An option without its value.
+    #[error("option '{key}' of player '{player}' expects a value: {player}:{key}=...")]
+    NoValue {
+        /// The kind of player.
+        player: String,
+        /// The key.
+        key: String,
+    },
     /// A value that does not parse or is out of range.
     #[error("bad value '{value}' for {key} of player '{player}'{}", hint(.expected))]
     Value {
@@ -254,17 +262,18 @@ impl<G: Game> Registry<G> {
         })?;
         let given = spec.argument.iter().map(|_| "argument").chain(spec.options.keys().map(String::as_str));
         for key in given.filter(|key| !kind.open || *key == "argument") {
-            if !kind.keys.iter().any(|known| known.name == key) {
-                return Err(BuildError::Key {
-                    player: spec.kind.clone(),
-                    key: if key == "argument" {
-                        spec.argument.clone().unwrap_or_default()
-                    } else {
-                        key.to_owned()
-                    },
-                    suggestion: suggest(key, kind.keys.iter().map(|known| known.name.as_str())),
-                });
+            let is_known = |key: &str| kind.keys.iter().any(|known| known.name == key);
+            if is_known(key) {
+                continue;
             }
+            let player = spec.kind.clone();
+            let word = spec.argument.as_deref().filter(|_| key == "argument");
+            if let Some(word) = word.filter(|word| is_known(word)) {
+                return Err(BuildError::NoValue { player, key: word.to_owned() });
+            }
+            let key = word.unwrap_or(key).to_owned();
+            let suggestion = suggest(&key, kind.keys.iter().map(|known| known.name.as_str()));
+            return Err(BuildError::Key { player, key, suggestion });
         }
         Ok(kind)
     }
@@ -300,6 +309,8 @@ mod tests {
     fn faults_are_named_with_the_nearest_word() {
         check("randon", "unknown player 'randon' (did you mean 'random'?)");
         check("zzzzzz", "unknown player 'zzzzzz' (known: random lookahead mcts)");
+        check("mcts:sims", "option 'sims' of player 'mcts' expects a value: mcts:sims=...");
+        check("mcts:sim", "player 'mcts' has no option 'sim' (did you mean 'sims'?)");
         check("random:sims=3", "player 'random' has no option 'sims' (it takes none)");
         check("lookahead:7", "bad value '7' for argument of player 'lookahead' (plies, 1 to 3 (default 1))");
         check(

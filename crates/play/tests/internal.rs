@@ -265,3 +265,24 @@ fn searches_outside_take_the_values_of_the_search_inside() {
         assert!(error.contains(part), "{error}");
     }
 }
+
+#[test]
+fn without_the_rules_the_weights_that_write_best_are_the_default() {
+    let mut registry = Registry::default();
+    add_models(&mut registry, shipped, searching);
+    let mut position = Position::start(Rules::Othello);
+    position.play_text("d3").unwrap();
+    let values = |spec: &str| {
+        let mut player = registry.build(&format!("{spec},threads=2").parse().unwrap(), 1).unwrap();
+        let mut ignore = |_: &Thought| {};
+        let moves = player.analyze(&mut Turn::alone(&position, Limit::default(), &mut ignore)).unwrap().moves;
+        moves.iter().map(|entry| (entry.mv, entry.model_value.or(entry.value))).collect::<Vec<_>>()
+    };
+    let (writes, plain) = ("../../models/mavis-9m-search.safetensors", "../../models/mavis-9m.safetensors");
+    for player in ["mav:scoring=mean", "mav-mcts:sims=1"] {
+        let default = values(&format!("{player},world=model"));
+        assert_eq!(default, values(&format!("{player},world=model,model={writes}")), "{player}");
+        assert_ne!(default, values(&format!("{player},world=model,model={plain}")), "{player}");
+        assert_eq!(values(player), values(&format!("{player},model={plain}")), "{player}");
+    }
+}

@@ -262,7 +262,9 @@ fn keep_settings(settings: &ProbsSettings, folder: &Path) -> Result<(), ProbsErr
         let old: toml::Table =
             text.parse().map_err(|error: toml::de::Error| damaged(error.message().to_owned()))?;
         let new = table(settings);
-        for (field, value) in new.iter().filter(|(field, _)| *field != "rounds") {
+        // Another game changes other settings too, so it is named first.
+        let fields = new.get_key_value("game").into_iter().chain(&new);
+        for (field, value) in fields.filter(|(field, _)| *field != "rounds") {
             if old.get(field) != Some(value) {
                 let shown =
                     |value: Option<&toml::Value>| value.map_or("nothing".to_owned(), ToString::to_string);

@@ -128,18 +128,24 @@ impl Analyze {
         let mut shown = Shown::new(&position, player.name(), &analysis);
         let written = written::tree_text(&analysis.choice.thought);
         shown.referee = player.tree_check().map(RulesCheckView);
-        if let Some(path) = &self.tree {
-            let json = match (player.tree(), &analysis.choice.thought.tree) {
-                (Some(tree), _) => tree.to_json()?,
-                (None, Some(tree)) => tree.to_json()?,
-                (None, None) => {
-                    return Err(BadInput::new(format!("{} has no tree to save", player.name())).into());
-                }
-            };
+        let saved = |path| -> anyhow::Result<(&PathBuf, String)> {
+            match (player.tree(), &analysis.choice.thought.tree) {
+                (Some(tree), _) => Ok((path, tree.to_json()?)),
+                (None, Some(tree)) => Ok((path, tree.to_json()?)),
+                (None, None) => Err(BadInput::new(format!("{} has no tree to save", player.name())).into()),
+            }
+        };
+        let tree = self.tree.as_ref().map(saved).transpose()?;
+        // Neither a path that cannot be written nor a reader who has left costs the other half.
+        let answered = match self.json {
+            true => answer_json(&shown),
+            false => answer(&(shown.table() + &written)),
+        };
+        if let Some((path, json)) = tree {
             std::fs::write(path, json).with_context(|| format!("cannot write {}", path.display()))?;
             wrote(path);
         }
-        if self.json { answer_json(&shown) } else { answer(&(shown.table() + &written)) }
+        answered
     }
 
     /// Every game of a file, each written as soon as it is done.

@@ -1,7 +1,8 @@
 //! `mavis completions` and `mavis manual`: what shells and `man` want to know.
 
 use super::answer;
-use crate::arguments::Arguments;
+use crate::{arguments::Arguments, input::BadInput};
+use anyhow::Context as _;
 use clap::{Args, CommandFactory as _};
 use std::path::PathBuf;
 
@@ -33,8 +34,11 @@ pub(crate) struct Manual {
 
 impl Manual {
     pub(crate) fn run(self) -> anyhow::Result<()> {
-        std::fs::create_dir_all(&self.folder)?;
-        clap_mangen::generate_to(Arguments::command(), &self.folder)?;
+        let folder = self.folder.display();
+        std::fs::create_dir_all(&self.folder)
+            .map_err(|error| BadInput::new(format!("cannot create {folder}: {error}")))?;
+        clap_mangen::generate_to(Arguments::command(), &self.folder)
+            .with_context(|| format!("cannot write to {folder}"))?;
         answer(&self.folder.display().to_string())
     }
 }

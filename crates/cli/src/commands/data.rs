@@ -16,14 +16,14 @@ use super::cluster::{
     engines::{engine_of, version},
     needs,
 };
-use crate::input::{BadInput, OrBadInput as _};
+use crate::input::{BadInput, OrBadInput as _, is_wrong_path};
 use clap::Subcommand;
 use mavis_bundled::OracleMaker;
 use mavis_data::TableError;
 use mavis_data::job::JobError;
 use mavis_data::table::table_kind;
 use mavis_game::Rules;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 #[cfg(feature = "cluster")]
 use {
     mavis_bundled::oracle_spec,
@@ -117,10 +117,19 @@ fn chain(error: &dyn std::error::Error) -> String {
     line
 }
 
+/// Refuses to write two tables to one file.
+fn different([(flag, path), (other_flag, other)]: [(&str, &Path); 2]) -> Result<(), BadInput> {
+    let whole = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    match whole(path) == whole(other) {
+        true => Err(BadInput::new(format!("{flag} and {other_flag} are the same file, {}", path.display()))),
+        false => Ok(()),
+    }
+}
+
 /// A table that is not there or not one is the user's mistake; a disk that fails is not.
 fn table_failure(error: TableError) -> anyhow::Error {
     match &error {
-        TableError::Io { source, .. } if source.kind() != std::io::ErrorKind::NotFound => error.into(),
+        TableError::Io { source, .. } if !is_wrong_path(source) => error.into(),
         _ => BadInput::new(chain(&error)).into(),
     }
 }
@@ -130,6 +139,7 @@ fn job_failure(error: JobError) -> anyhow::Error {
         JobError::Table(error) => table_failure(error),
         #[cfg(feature = "cluster")]
         JobError::Queue(error) => super::cluster::queue_failure(error),
+        JobError::Io { ref source, .. } if is_wrong_path(source) => BadInput::new(chain(&error)).into(),
         JobError::OtherJob { .. } | JobError::Manifest { .. } | JobError::Context(_) => {
             BadInput::new(chain(&error)).into()
         }

@@ -81,7 +81,7 @@ impl Match {
             Vec::new()
         };
         let names = [config.players[0].name().to_owned(), config.players[1].name().to_owned()];
-        let mut watch = Watch::over(Duel::new(names.clone(), games, test));
+        let mut watch = Watch::over(Duel::new(names.clone(), games, test), self.out.is_some());
         let options = run_options(self.concurrency);
         play_watched(&mut watch, &config, Path::new(""), folder, &options)?;
         let (standings, _) = stands(folder, Intervals::Sandwich)?;

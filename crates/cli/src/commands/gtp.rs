@@ -13,7 +13,7 @@ use std::io::{BufRead, Write};
 
 /// Speaks GTP version 2 on stdin and stdout, HTP for Hex, so that other programs play with any player.
 ///
-/// White moves first in chess, Black in every other game. Example: mavis gtp --game hex:size=7 --player mcts:sims=20000
+/// White moves first in chess and Togyz Kumalak, Black in every other game. Example: mavis gtp --game hex:size=7 --player mcts:sims=20000
 #[derive(Args)]
 #[command(after_long_help = crate::registry::help())]
 pub(crate) struct Gtp {

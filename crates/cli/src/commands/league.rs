@@ -8,7 +8,7 @@ pub(super) use run::{play, play_watched, run_options};
 pub(super) use show::stands;
 pub(super) use watch::{Duel, Watch};
 
-use crate::input::BadInput;
+use crate::input::{BadInput, is_wrong_path};
 use clap::Subcommand;
 use mavis_league::wire::StoreError;
 use mavis_league::{RunError, StandingsError};
@@ -44,7 +44,7 @@ impl League {
 /// A folder that holds no league, or another one, is the user's mistake; a disk that fails is not.
 pub(super) fn store_failure(error: StoreError) -> anyhow::Error {
     match &error {
-        StoreError::Io { error: cause, .. } if cause.kind() != std::io::ErrorKind::NotFound => error.into(),
+        StoreError::Io { error: cause, .. } if !is_wrong_path(cause) => error.into(),
         StoreError::Changed { folder, differences } => {
             let list: Vec<String> = differences.iter().map(ToString::to_string).collect();
             let list = list.join("; ");
@@ -54,17 +54,17 @@ pub(super) fn store_failure(error: StoreError) -> anyhow::Error {
     }
 }
 
-fn run_failure(error: RunError) -> anyhow::Error {
+fn run_failure(error: RunError, kept: bool) -> anyhow::Error {
     match error {
         RunError::Store(error) => store_failure(error),
         #[cfg(feature = "cluster")]
         RunError::Queue(error) => super::cluster::queue_failure(error),
-        RunError::Thread(_) => error.into(),
-        RunError::Broken { .. } => {
+        RunError::Broken { .. } if kept => {
             anyhow::anyhow!(
                 "{error}; that game does not count, those before are kept, and the same command resumes"
             )
         }
+        RunError::Thread(_) | RunError::Broken { .. } => error.into(),
         _ => BadInput::new(error).into(),
     }
 }

@@ -1,7 +1,7 @@
 //! `mavis mcp`: tools for other programs' language models.
 
 use super::serve::allowed_players;
-use crate::{bundled, input::BadInput, input::move_time, registry};
+use crate::{bundled, input::BadInput, input::time, registry};
 use anyhow::Context as _;
 use clap::Args;
 use mavis_web::{Limits, Policy, WebSettings};
@@ -24,8 +24,10 @@ impl Mcp {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let registry = registry::players();
         let allowed = allowed_players(&registry, &self.allow)?;
-        let thinking = move_time(Some(self.max_seconds))?.filter(|time| !time.is_zero());
-        let thinking = thinking.ok_or_else(|| BadInput::new("--max-seconds must be above 0"))?;
+        let thinking = time("--max-seconds", self.max_seconds)?;
+        if thinking.is_zero() {
+            return Err(BadInput::new("--max-seconds must be above 0").into());
+        }
         let settings = WebSettings {
             registry,
             model: bundled::model,

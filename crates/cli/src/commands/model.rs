@@ -186,11 +186,12 @@ impl Info {
 
 /// Writes a model for other programs: a folder for transformers and vLLM, or a file for llama.cpp.
 ///
-/// Example: mavis model export model.safetensors --to gguf --out model.gguf
+/// Other programs read the input with causal attention, so a model must do so too; the bundled one does not.
+/// Example: mavis model export models/mavis-9m-causal.safetensors --to gguf --out model.gguf
 #[derive(Args)]
 struct Export {
-    /// The model's file. Default: the bundled model
-    model: Option<PathBuf>,
+    /// The model's file
+    model: PathBuf,
     /// hf or gguf
     #[arg(long)]
     to: String,
@@ -208,7 +209,7 @@ impl Export {
         if !["hf", "gguf"].contains(&self.to.as_str()) {
             return Err(BadInput::new(format!("unknown format '{}' (known: hf gguf)", self.to)).into());
         }
-        let model = read_or_bundled(self.model.as_deref())?;
+        let model = read_model(&self.model)?;
         let done = match self.to.as_str() {
             "hf" => export_hf(&model, &self.out, numbers),
             _ => export_gguf(&model, &self.out, numbers),

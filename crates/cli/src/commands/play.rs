@@ -16,7 +16,10 @@ use mavis_play::{
 };
 use seats::{HUMAN, Seats};
 use serde::Serialize;
-use std::{io::IsTerminal, path::PathBuf};
+use std::{
+    io::IsTerminal,
+    path::{Path, PathBuf},
+};
 
 /// Plays a game: you against a player, or two players against each other.
 ///
@@ -51,7 +54,7 @@ pub(crate) struct Play {
     /// Continues an unfinished game: its file, or the latest one
     #[arg(long = "continue", value_name = "FILE", num_args = 0..=1, conflicts_with_all = ["name", "game", "position"])]
     continued: Option<Option<PathBuf>>,
-    /// Where the game is saved as PGN (default: a new file in ~/.local/share/mavis/games when you play, none otherwise)
+    /// A new or empty file where the game is saved as PGN (default: a new file in ~/.local/share/mavis/games when you play, none otherwise)
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
 }
@@ -60,12 +63,20 @@ impl Play {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         if let Some(path) = &self.continued {
             let game = Continued::open(path.clone())?;
+            self.check_save(Some(&game.path))?;
             let names = self.seats.names_or(game.names);
             return self.run_game(game.start, game.moves, names, Some(game.path));
         }
+        self.check_save(None)?;
         let start = self.seats.start(self.seed)?;
         let names = self.seats.names(start.rules())?;
         self.run_game(start, Vec::new(), names, None)
+    }
+
+    /// `--save` names a new file, or the one that is continued.
+    fn check_save(&self, continued: Option<&Path>) -> Result<(), BadInput> {
+        let other = self.save.as_deref().filter(|save| Some(*save) != continued);
+        other.map_or(Ok(()), SavedGame::check_free)
     }
 
     fn run_game(
@@ -144,6 +155,11 @@ impl Play {
         if let Some((side, reason)) = &record.broken {
             anyhow::bail!("{}: the network failed: {reason}", names_of[side.index()]);
         }
+        let answered = match self.json {
+            true => answer_json(&Played::new(&record, names_of)),
+            false => print_result(&record, &names_of),
+        };
+        // After the answer, which a path that cannot be written must not cost.
         if let Some(path) = self.save {
             let moves: Vec<Move> = record.moves.iter().map(|made| made.mv).collect();
             let result = record.verdict.as_ref().map_or("*", |verdict| verdict.outcome.as_str());
@@ -151,11 +167,7 @@ impl Play {
             saved.write(start, &moves, result)?;
             wrote(&saved.path);
         }
-        if self.json {
-            answer_json(&Played::new(&record, names_of))
-        } else {
-            print_result(&record, &names_of)
-        }
+        answered
     }
 }
 

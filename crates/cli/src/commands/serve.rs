@@ -3,7 +3,7 @@
 use super::{answer, note};
 use crate::{
     bundled,
-    input::{BadInput, OrBadInput, move_time},
+    input::{BadInput, OrBadInput, time},
     registry, stop,
 };
 use anyhow::Context as _;
@@ -60,7 +60,7 @@ impl Serve {
         let registry = registry::players();
         let allowed = allowed_players(&registry, &self.allow)?;
         let limits = Limits {
-            thinking: move_time(Some(self.max_seconds))?.unwrap_or(Limits::default().thinking),
+            thinking: time("--max-seconds", self.max_seconds)?,
             per_client: self.max_searches,
             in_all: Limits::default().in_all.max(self.max_searches),
             ..Limits::default()

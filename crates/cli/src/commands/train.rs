@@ -152,7 +152,7 @@ pub(super) fn material(settings: &TrainSettings) -> anyhow::Result<Material> {
     Ok(Material { mixture, validation, puzzles })
 }
 
-/// Traces whose roots are not measured on.
+/// Traces without a position that is measured on.
 fn open_traces(path: &Path, held_out: &HeldOut) -> anyhow::Result<Arc<TraceTable>> {
     let table = TraceTable::open(&[path], |position| held_out.allows(position));
     let table = table.map_err(|error| chain(error.into()))?;

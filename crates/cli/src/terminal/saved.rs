@@ -34,6 +34,18 @@ impl SavedGame {
         Ok(Self { path, names, date })
     }
 
+    /// Refuses a file that holds something, which a new game would replace.
+    pub(crate) fn check_free(path: &Path) -> Result<(), BadInput> {
+        match fs::metadata(path) {
+            Ok(found) if !found.is_file() || found.len() > 0 => {
+                let text =
+                    format!("{} is there already; --continue FILE continues a saved game", path.display());
+                Err(BadInput::new(text))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Writes the game so far.
     pub(crate) fn write(&self, start: &Position, moves: &[Move], result: &str) -> anyhow::Result<()> {
         let mut game = PgnGame::played(start, moves, [&self.names[0], &self.names[1]], result);
@@ -74,8 +86,13 @@ fn read(path: &Path) -> Result<PgnGame, BadInput> {
     let bad =
         |error: &dyn std::fmt::Display| BadInput::new(format!("cannot read {}: {error}", path.display()));
     let text = fs::read_to_string(path).map_err(|error| bad(&error))?;
-    let game = PgnReader::new(&text).next().ok_or_else(|| bad(&"no game in it"))?;
-    game.map_err(|error| bad(&error))
+    let mut games = PgnReader::new(&text);
+    let game = games.next().ok_or_else(|| bad(&"no game in it"))?.map_err(|error| bad(&error))?;
+    // The file is written anew after every move, with this game alone.
+    match games.next() {
+        None => Ok(game),
+        Some(_) => Err(bad(&"more than one game in it; put the one to continue into a file of its own")),
+    }
 }
 
 /// Where games are kept; the current folder for a user without a home.

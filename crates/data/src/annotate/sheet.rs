@@ -12,15 +12,19 @@ pub(super) struct Sheet {
     pub(super) journal: Journal<AnnotationRow>,
     /// What it holds beside rows.
     pub(super) kept: Kept,
+    /// Whether a row has moves: positions that are over need no oracle.
+    has_judged: bool,
 }
 
 impl Sheet {
     /// Continues with what an earlier run has kept of a shard.
     pub(super) fn resume(job: &Job, shard: u64) -> Result<Self, JobError> {
-        let mut table = None;
-        let (journal, kept) =
-            Journal::open(job.folder(), shard, |row| Ok(opened(&mut table, job, shard)?.write(&row)?))?;
-        Ok(Self { table, journal, kept })
+        let (mut table, mut has_judged) = (None, false);
+        let (journal, kept) = Journal::open(job.folder(), shard, |row: AnnotationRow| {
+            has_judged |= !row.moves.is_empty();
+            Ok(opened(&mut table, job, shard)?.write(&row)?)
+        })?;
+        Ok(Self { table, journal, kept, has_judged })
     }
 
     pub(super) fn take(
@@ -38,7 +42,10 @@ impl Sheet {
                 self.journal.take(chunk.shard, &row)?;
             }
             match row {
-                Ok(row) => table.write(&row)?,
+                Ok(row) => {
+                    self.has_judged |= !row.moves.is_empty();
+                    table.write(&row)?;
+                }
                 Err(aside) => self.kept.aside.push(aside),
             }
         }
@@ -46,11 +53,13 @@ impl Sheet {
             return Ok(());
         }
         let Kept { n_items, aside } = std::mem::take(&mut self.kept);
-        if aside.len() as u64 == n_items
+        let n_aside = aside.len() as u64;
+        if !std::mem::take(&mut self.has_judged)
             && n_items >= full_size.min(20)
+            && n_aside > n_items / 2
             && let Some(first) = aside.first()
         {
-            return Err(JobError::AllAside { n: n_items, reason: first.reason.clone() });
+            return Err(JobError::AllAside { n: n_aside, reason: first.reason.clone() });
         }
         let n_rows = self.table.take().map_or(Ok(0), TableWriter::finish)?;
         let files = [(file_name(chunk.shard), n_rows)].into();

@@ -102,8 +102,8 @@ pub enum JobError {
         /// The file.
         path: PathBuf,
     },
-    /// Every position of a whole shard failed, so the oracle is at fault and not the positions.
-    #[error("all {n} positions of a shard were set aside; the first because: {reason}")]
+    /// Every position of a whole shard that is not over failed, so the oracle is at fault and not the positions.
+    #[error("all {n} positions of a shard that had to be judged were set aside; the first because: {reason}")]
     AllAside {
         /// How many.
         n: u64,

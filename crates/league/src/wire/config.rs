@@ -90,6 +90,9 @@ pub enum ConfigError {
     /// A value out of range.
     #[error("bad value '{1}' for {0}")]
     Value(String, String),
+    /// A rating that would make all others meaningless.
+    #[error("{0}: expected a finite number, not {1}")]
+    NotFinite(String, f64),
     /// A text or number that is no usable time.
     #[error("{0}: {1}")]
     Time(&'static str, String),
@@ -222,12 +225,18 @@ impl LeagueConfig {
         if self.players.len() < 2 {
             return Err(ConfigError::TooFew(self.players.len()));
         }
+        let finite = |key: &str, value: f64| {
+            if value.is_finite() { Ok(()) } else { Err(ConfigError::NotFinite(key.to_owned(), value)) }
+        };
         let mut seen = BTreeSet::new();
         for (idx, player) in self.players.iter().enumerate() {
             player.spec()?;
             self.limits_of(idx).limit()?;
             if !seen.insert(player.name()) {
                 return Err(ConfigError::SameName(player.name().to_owned()));
+            }
+            if let Some(rating) = player.external {
+                finite(&format!("external of player '{}'", player.name()), rating)?;
             }
         }
         let known = |key: &'static str, name: &str| {
@@ -243,6 +252,7 @@ impl LeagueConfig {
         }
         if let Some(zero) = &self.ratings.zero {
             known("ratings.zero", &zero.player)?;
+            finite("ratings.zero.rating", zero.rating)?;
         }
         let positive = |key: &str, ok: bool, value: String| {
             if ok { Ok(()) } else { Err(ConfigError::Value(key.to_owned(), value)) }

@@ -27,11 +27,17 @@ const REMEMBERED: usize = 20_000;
 /// Requests of one pass on a GPU, where a pass of 256 costs little more than one of 64.
 const GPU_BATCH: usize = 256;
 
+/// The largest values of options, as their help states.
+const MOST_THREADS: u64 = 1_024;
+const MOST_BREADTH: u64 = 400;
+const MOST_CONTEXT: u64 = 65_536;
+
 /// Where the model comes from that is used when none is named.
 pub type DefaultModel = fn() -> Result<MavModel, String>;
 
-/// Adds `mav`, `mav-mcts` and `mav-is`, the last with a default model of its own, which has learned to search. Players of one model
-/// share one evaluator, and so its batches; the counter returned counts the requests of all of them.
+/// Adds `mav`, `mav-mcts` and `mav-is`. `search` is the default model of players that depend on what the model writes: `mav-is`, and the
+/// others with `world=model`. Players of one model share one evaluator, and so its batches; the counter returned counts the requests of
+/// all of them.
 pub fn add_models(registry: &mut Registry, default: DefaultModel, search: DefaultModel) -> PassCounter {
     let counter = PassCounter::default();
     let shared = Models {
@@ -43,7 +49,10 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel, search: Defaul
     };
     let model_keys = || {
         vec![
-            Key::new("model", "a model file (default the bundled one)"),
+            Key::new(
+                "model",
+                "a model file (default the bundled one; for mav-is and world=model the bundled one that searches)",
+            ),
             Key::new(
                 "precision",
                 "number format on the processor: bf16, exact (slower) or int8 (faster, less precise) (default bf16)",
@@ -153,9 +162,19 @@ pub(super) fn greedy_settings(options: &mut Options<'_>) -> Result<GreedyPlayerS
 fn threads_key() -> Key {
     const HELP: &str = "processor threads per pass (default all cores)";
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let tunable =
-        Tunable { name: "threads", range: Range::Integer(1, 1024), default: cores.to_string(), help: HELP };
+    let range = Range::Integer(1, MOST_THREADS);
+    let tunable = Tunable { name: "threads", range, default: cores.to_string(), help: HELP };
     Key { tunable: Some(tunable), ..Key::new("threads", HELP) }
+}
+
+/// A number from 1 to `most`.
+fn up_to<T: TryFrom<u64>>(options: &mut Options<'_>, key: &str, most: u64) -> Result<Option<T>, BuildError> {
+    let number = options.positive::<u64>(key)?;
+    let read = |number: u64| {
+        let value = if number <= most { T::try_from(number).ok() } else { None };
+        value.ok_or_else(|| BuildError::value(options.kind(), key, &number.to_string()))
+    };
+    number.map(read).transpose()
 }
 
 /// The options of internal search.
@@ -167,7 +186,7 @@ fn internal_keys() -> Vec<Key> {
         Key::from(Tunable { name, range: Range::Integer(u64::from(name != "depth"), most), default, help })
     };
     vec![
-        integer("breadth", 400, usize::from(breadth), "Moves expanded at every inner node."),
+        integer("breadth", MOST_BREADTH, usize::from(breadth), "Moves expanded at every inner node."),
         integer(
             "depth",
             u64::from(MAX_DEPTH),
@@ -190,7 +209,12 @@ fn internal_keys() -> Vec<Key> {
             default: order.to_string(),
             help: "Order of the nodes in a trace: depth first, or breadth first, level by level.",
         }),
-        integer("context", 65_536, context, "Tokens of a whole trace at most; larger trees are refused."),
+        integer(
+            "context",
+            MOST_CONTEXT,
+            context,
+            "Tokens of a whole trace at most; larger trees are refused.",
+        ),
         Key::from(Tunable {
             name: "scoring",
             range: Range::Choice(Scoring::WORDS),
@@ -218,7 +242,7 @@ fn internal_player(
     seed: u64,
 ) -> Result<Box<dyn Player>, BuildError> {
     let defaults = InternalPlayerSettings::default();
-    let breadth = options.positive("breadth")?.unwrap_or(defaults.breadth);
+    let breadth = up_to(options, "breadth", MOST_BREADTH)?.unwrap_or(defaults.breadth);
     let top = match options.value::<String>("top")?.as_deref() {
         None => InternalPlayerSettings::usual_top(breadth),
         Some("all") => Top::All,
@@ -232,7 +256,7 @@ fn internal_player(
         depth: options.value("depth")?.unwrap_or(defaults.depth),
         compact: options.value("compact")?.unwrap_or(defaults.compact),
         order: options.value("order")?.unwrap_or(defaults.order),
-        context: options.positive("context")?.unwrap_or(defaults.context),
+        context: up_to(options, "context", MOST_CONTEXT)?.unwrap_or(defaults.context),
         scoring: options.value("scoring")?.unwrap_or(defaults.scoring),
         repeats: options.value("repeats")?.unwrap_or(defaults.repeats),
         grammar: options.value("grammar")?.unwrap_or(defaults.grammar),
@@ -293,7 +317,7 @@ fn internal_evaluator(
 impl Models {
     /// The model that the options name, to search by itself.
     fn searching(&self, options: &mut Options<'_>) -> Result<Asked, BuildError> {
-        Ok(Asked { searches: true, ..self.asked(options, WorldModel::Rules)? })
+        Ok(Asked { writes: true, ..self.asked(options, WorldModel::Rules)? })
     }
 
     /// The model that the options name.
@@ -302,9 +326,9 @@ impl Models {
             path: options.value::<String>("model")?,
             precision: options.value::<Precision>("precision")?.unwrap_or_default(),
             device: options.value::<Device>("device")?.unwrap_or_default(),
-            threads: options.positive::<usize>("threads")?.and_then(NonZeroUsize::new),
+            threads: up_to::<usize>(options, "threads", MOST_THREADS)?.and_then(NonZeroUsize::new),
             world,
-            searches: false,
+            writes: world == WorldModel::Model,
         })
     }
 }
@@ -314,8 +338,9 @@ impl Models {
 struct Asked {
     /// The file; `None` means a bundled model.
     path: Option<String>,
-    /// Which bundled model: the one that has learned to search.
-    searches: bool,
+    /// Whether the player depends on what the model writes, states or whole searches. Of the bundled models the one that has learned to
+    /// search writes fewer wrong states, and better lists in most games (`docs/learning.md`, One answer).
+    writes: bool,
     precision: Precision,
     device: Device,
     threads: Option<NonZeroUsize>,
@@ -348,7 +373,7 @@ impl Asked {
     fn load(&self, models: &Models, player: &str) -> Result<MavModel, BuildError> {
         let loaded = match &self.path {
             Some(path) => MavModel::load(Path::new(path)).map_err(|error| error.to_string()),
-            None if self.searches => (models.search)(),
+            None if self.writes => (models.search)(),
             None => (models.default)(),
         };
         loaded.map_err(|reason| BuildError::Unavailable { player: player.to_owned(), reason })
@@ -359,7 +384,7 @@ impl Asked {
             && self.device.resolved().is_ok_and(|device| device == Device::Cuda);
         let batch = if on_gpu { GPU_BATCH } else { EmbeddedSettings::default().batch };
         let (world, threads) = (self.world, self.threads);
-        let bundled = if self.searches { "bundled model that searches" } else { "bundled model" };
+        let bundled = if self.writes { "bundled model that searches" } else { "bundled model" };
         let name = self.path.clone().unwrap_or_else(|| bundled.to_owned());
         let settings = EmbeddedSettings { world, batch, threads, name, counter };
         let open = || MavDecoder::open(model, self.precision, self.device);

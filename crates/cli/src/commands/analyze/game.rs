@@ -1,9 +1,10 @@
 //! `mavis analyze --pgn`: evaluations and swings written into whole games.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use crate::input::BadInput;
 use mavis_data::pgn::{Note, PgnGame, move_text};
 use mavis_game::{Game as _, Move, Position, Side};
-use mavis_play::{Limit, Player, PlayerError, Turn};
+use mavis_play::{Limit, Player, Turn};
 use mavis_search::Cancel;
 use mavis_value::Score;
 use serde::Serialize;
@@ -41,7 +42,7 @@ pub(super) fn analyze(
     player: &mut dyn Player,
     limit: &Limit,
     cancel: &Cancel,
-) -> Result<Vec<AnalyzedMove>, PlayerError> {
+) -> anyhow::Result<Vec<AnalyzedMove>> {
     let positions = game.positions();
     let moves: Vec<Move> = game.moves.iter().map(|made| made.mv).collect();
     player.new_game(game.start.rules());
@@ -90,7 +91,7 @@ fn analyze_ply(
     player: &mut dyn Player,
     limit: &Limit,
     cancel: &Cancel,
-) -> Result<Judgment, PlayerError> {
+) -> anyhow::Result<Judgment> {
     if let Some(outcome) = position.outcome() {
         let value = match outcome.winner() {
             None => 0.5,
@@ -111,7 +112,7 @@ fn analyze_ply(
     let by_pawns =
         || thought.centipawns.map(|score| Score::Centipawns(score).win_probability(position.rules()));
     let Some(value) = thought.value.or(certain).or_else(by_pawns) else {
-        return Err(PlayerError::Failed(format!("{} does not evaluate positions", player.name())));
+        return Err(BadInput::new(format!("{} does not evaluate positions", player.name())).into());
     };
     Ok(Judgment { value, centipawns: thought.centipawns, mate: thought.mate, best: Some(choice.mv) })
 }

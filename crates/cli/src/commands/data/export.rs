@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// Example: mavis data export annotated --format tsv --out values.tsv
 #[derive(Args)]
 pub(crate) struct Export {
-    /// A table of any kind; of annotations for bags, of games for PGN
+    /// A table of positions, annotations or games; of annotations for bags, of games for PGN
     #[arg(required = true)]
     tables: Vec<PathBuf>,
     /// What to write

@@ -1,6 +1,6 @@
 //! `mavis data import`.
 
-use super::table_failure;
+use super::{different, table_failure};
 use crate::commands::{answer, answer_json, wrote};
 use crate::input::BadInput;
 use clap::Args;
@@ -63,6 +63,9 @@ impl Import {
             oracle: (!self.oracle.is_empty()).then_some(oracle),
             ..Importer::default()
         };
+        if let (Some(out), Some(games)) = (&self.out, &self.games) {
+            different([("--out", out), ("--games", games)])?;
+        }
         if let Some(out) = &self.out {
             if annotated {
                 importer.annotations = Some(TableWriter::create(out).map_err(table_failure)?);
@@ -97,6 +100,13 @@ impl Import {
                 false => importer.import(source, self.format),
             }
             .map_err(import_failure)?;
+        }
+        // Tables are only there once they are finished, so that a failed import replaces none.
+        if let (0, 0, Some(first)) =
+            (importer.counts.n_games, importer.counts.n_positions, importer.counts.refused.first())
+        {
+            let n = importer.counts.n_refused;
+            return Err(BadInput::new(format!("nothing could be read, {n} refused: {first}")).into());
         }
         let counts = importer.finish().map_err(table_failure)?;
         bar.finish_and_clear();

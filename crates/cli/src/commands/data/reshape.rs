@@ -1,6 +1,6 @@
 //! `mavis data unique`, `sample` and `split`: tables out of tables.
 
-use super::{is_annotated, table_failure};
+use super::{different, is_annotated, table_failure};
 use crate::commands::{answer, answer_json, wrote};
 use crate::input::BadInput;
 use clap::Args;
@@ -99,6 +99,7 @@ impl Split {
         if !(0.0..=1.0).contains(&self.share) {
             return Err(BadInput::new(format!("--share must be between 0 and 1, not {}", self.share)).into());
         }
+        different([("--train", &self.train), ("--valid", &self.valid)])?;
         let to = SplitTo { train: &self.train, valid: &self.valid, share: self.share, seed: self.seed };
         let split = match is_annotated(&self.tables)? {
             true => mavis_data::split::<AnnotationRow, _>(&self.tables, to),

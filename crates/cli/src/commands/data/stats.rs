@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// Example: mavis data stats annotated
 #[derive(Args)]
 pub(crate) struct Stats {
-    /// A table of any kind
+    /// A table of positions, annotations, games or traces
     #[arg(required = true)]
     tables: Vec<PathBuf>,
     /// A folder for SVG pictures: win percentages of all moves, and how often each move occurs
@@ -35,26 +35,36 @@ impl Stats {
         }
         let mut text = String::new();
         writeln!(text, "{} rows of {}", statistics.n_rows, statistics.table)?;
-        let counts =
-            [("game", &statistics.games), ("oracle", &statistics.oracles), ("result", &statistics.results)];
+        let counts = [
+            ("game", &statistics.games),
+            ("oracle", &statistics.oracles),
+            ("result", &statistics.results),
+            ("size", &statistics.sizes),
+        ];
         for (name, counts) in counts {
             for (value, count) in counts {
                 writeln!(text, "  {name} {value}: {count}")?;
             }
         }
-        writeln!(
-            text,
-            "mean ply {:.1}, {} moves, {} different",
-            statistics.mean_ply,
-            statistics.n_moves,
-            statistics.moves.len()
-        )?;
+        if let Some(n_tokens) = statistics.n_tokens {
+            writeln!(text, "{n_tokens} tokens")?;
+        } else {
+            writeln!(
+                text,
+                "mean ply {:.1}, {} moves, {} different",
+                statistics.mean_ply,
+                statistics.n_moves,
+                statistics.moves.len()
+            )?;
+        }
         if statistics.n_over > 0 {
             writeln!(text, "{} finished games", statistics.n_over)?;
         }
         let frequent: Vec<String> =
             statistics.moves.iter().take(5).map(|(mv, count)| format!("{mv} {count}")).collect();
-        writeln!(text, "most frequent: {}", frequent.join(", "))?;
+        if !frequent.is_empty() {
+            writeln!(text, "most frequent: {}", frequent.join(", "))?;
+        }
         if !statistics.win_probabilities.is_empty() {
             writeln!(text, "win percentage of all moves:")?;
             let sum: u64 = statistics.win_probabilities.iter().sum();

@@ -47,8 +47,8 @@ pub(crate) struct Traces {
     #[arg(required = true)]
     input: Vec<PathBuf>,
     /// Roots to draw. Default: all positions of the input
-    #[arg(long)]
-    roots: Option<usize>,
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    roots: Option<u64>,
     /// The oracle that evaluates every node. Default: the usual oracle of the game
     #[arg(long, conflicts_with = "model")]
     oracle: Option<String>,
@@ -229,7 +229,7 @@ impl Traces {
         let mut reader = PositionReader::default();
         let mut roots = Vec::new();
         for (game, text) in &texts {
-            if self.roots.is_some_and(|limit| roots.len() == limit) {
+            if self.roots.is_some_and(|limit| roots.len() as u64 == limit) {
                 break;
             }
             let position = reader.position(game, text).map_err(BadInput::new)?;

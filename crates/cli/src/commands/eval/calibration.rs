@@ -19,8 +19,8 @@ pub(crate) struct Calibration {
     #[command(flatten)]
     compared: Compared,
     /// Number of equal bins of the range 0 to 1
-    #[arg(long, default_value_t = 10)]
-    bins: usize,
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    bins: u16,
 }
 
 impl Calibration {
@@ -37,7 +37,7 @@ impl Calibration {
             let player = &asked.player;
             return Err(BadInput::new(format!("{player} gives no values to moves")).into());
         }
-        asked.show(&pairs, &reliability(&pairs.list, self.bins))
+        asked.show(&pairs, &reliability(&pairs.list, self.bins.into()))
     }
 }
 

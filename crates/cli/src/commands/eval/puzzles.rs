@@ -1,10 +1,12 @@
 //! `mavis eval puzzles`: whole solutions.
 
 use super::asked::Asked;
-use crate::{positions, registry};
+use crate::{input::BadInput, positions, registry};
 use anyhow::Context;
 use clap::Args;
+use mavis_game::Game as _;
 use mavis_league::metrics::{puzzles, solve_puzzle};
+use mavis_play::PlayerError;
 use std::path::PathBuf;
 
 /// Measures the share of chess puzzles that a player solves: every move must be that of the solution.
@@ -32,8 +34,14 @@ impl Puzzles {
         let list = positions::puzzles(&self.input, self.limit)?;
         let results = self.asked.ask_all(
             &list,
-            || (),
-            |player, (), puzzle, limit| {
+            || false,
+            |player, is_ready, puzzle, limit| {
+                if !std::mem::replace(is_ready, true) {
+                    player.ready_for(puzzle.position.rules()).map_err(|error| match error {
+                        PlayerError::Broken(_) => anyhow::Error::from(error),
+                        error => BadInput::new(error).into(),
+                    })?;
+                }
                 solve_puzzle(player, puzzle, limit).with_context(|| format!("puzzle {}", puzzle.id))
             },
         )?;

@@ -189,10 +189,11 @@ fn play_on(
     let registry = Arc::new(registry::players());
     let result = run_on(queue, league, &registry, options, &mut |event| watch.take(&event));
     watch.finish();
-    let summary = result.map_err(run_failure)?;
+    let summary = result.map_err(|error| run_failure(error, watch.kept))?;
     if summary.stop == Stop::Stopped {
         let Summary { finished, planned, .. } = summary;
-        watch.line(&format!("stopped with {finished} of {planned} games; the same command resumes"));
+        let resumes = if watch.kept { "; the same command resumes" } else { "" };
+        watch.line(&format!("stopped with {finished} of {planned} games{resumes}"));
     }
     Ok(summary)
 }

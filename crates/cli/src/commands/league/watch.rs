@@ -22,6 +22,8 @@ pub(in crate::commands) struct Watch {
     test: String,
     /// The score, where two players meet.
     duel: Option<Duel>,
+    /// Whether the games stay on disk, so that the same command resumes a run that was stopped.
+    pub(super) kept: bool,
 }
 
 impl Watch {
@@ -32,12 +34,12 @@ impl Watch {
         // The template is ours; a plain bar would do as well.
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         let now = Instant::now();
-        Self { bar, last: now, began: (now, 0), test: String::new(), duel: None }
+        Self { bar, last: now, began: (now, 0), test: String::new(), duel: None, kept: true }
     }
 
     /// A watch over two players, which shows the score.
-    pub(in crate::commands) fn over(duel: Duel) -> Self {
-        Self { duel: Some(duel), ..Self::new("") }
+    pub(in crate::commands) fn over(duel: Duel, kept: bool) -> Self {
+        Self { duel: Some(duel), kept, ..Self::new("") }
     }
 
     /// Takes an event.

@@ -109,6 +109,17 @@ impl Ask {
         let rules = position.rules();
         let named = self.commands.as_deref().map(|text| parse_commands(rules, text)).transpose();
         let named = named.map_err(|error| BadInput::new(format!("--commands: {}", error.reason)))?;
+        match (&named, &self.track) {
+            (Some(commands), None) if commands.is_tracking() => {
+                let reason = "--commands: %prev_state and %prev_action need the move: add --track MOVE";
+                return Err(BadInput::new(reason).into());
+            }
+            (Some(commands), Some(_)) if !commands.is_tracking() => {
+                let reason = "--track needs commands that begin with %prev_state %prev_action";
+                return Err(BadInput::new(reason).into());
+            }
+            _ => {}
+        }
         if let Some(text) = &self.track {
             let mv = position.parse_move(text).or_bad_input()?;
             let state = Commands { top: None, best: false, ..Commands::tracking(rules) };
@@ -117,13 +128,15 @@ impl Ask {
         if let Some(commands) = named {
             return Ok(Request::at(position.clone(), commands));
         }
-        let top =
-            match self.top.as_str() {
-                "all" => Top::All,
-                number => Top::Best(number.parse().map_err(|_| {
-                    BadInput::new(format!("--top: expected a number or all, not '{number}'"))
-                })?),
-            };
+        let top = match (self.top.as_str(), self.top.parse()) {
+            ("all", _) => Top::All,
+            (_, Ok(number @ 1..)) => Top::Best(number),
+            (other, _) => {
+                let most = u16::MAX;
+                let reason = format!("--top: expected all, or a number from 1 to {most}, not '{other}'");
+                return Err(BadInput::new(reason).into());
+            }
+        };
         // The best action is part of what is written; at once it follows from the values.
         let commands = Commands { top: Some(top), best: self.sequential, ..Commands::top_all(rules) };
         Ok(Request::at(position.clone(), commands))
