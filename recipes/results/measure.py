@@ -165,6 +165,10 @@ class Plan:
             kind = f'kind = "{measurement["schedule"]}"'
             text = re.sub(r'kind = "[\w-]+"', kind, text)
             self.changes.append(kind)
+        if "zero" in measurement:
+            zero = f'ratings.zero = {{ player = "{measurement["zero"]}" }}'
+            text = re.sub(r"ratings\.zero = .*", zero, text)
+            self.changes.append(zero)
         if self.kind == "league":
             without = self.settings.without or measurement.get("without")
             if without:

@@ -16,6 +16,7 @@ AGAINST_NONE = (
     ("internal-pairs-connect4", "Connect Four", tuple(size for size in SIZES if size != "(2,2)")),
     ("internal-pairs-hex5", "Hex 5x5", SIZES),
 )
+AGAINST_EACH_OTHER = (("hex5", "Hex 5x5"),)
 
 
 def sections(page):
@@ -197,10 +198,29 @@ def internal(page):
             rows.append([title, size, elo(player and player["elo"]), *more])
         logs.append(log)
     out += [*table(["game", "player", "Elo", "tokens per move", "games"], rows), *page.sources(*logs)]
+    for game, title in AGAINST_EACH_OTHER:
+        out += each_other(page, f"internal-sizes-{game}", title)
     if lines:
         svg = plot("Elo by tokens of internal search (no search: 0)", "tokens per move", "Elo", lines, logarithmic=True)
         out += page.figure("internal", "Elo of internal search by tokens per move", svg)
     return out
+
+
+def each_other(page, log, title):
+    """A league of sizes alone: the points that each scores against each other."""
+    out = ["", f"### Sizes against each other: {title}", "", "Points of the row's player in percent, and its Elo with (2,1) at 0."]
+    result = page.result(log)
+    if result is None:
+        return [*out, *page.sources(log)]
+    order = sorted(range(len(result["players"])), key=lambda idx: result["players"][idx]["name"].strip("()").split(",")[::-1])
+    names = [result["players"][idx]["name"] for idx in order]
+    rows = []
+    for name, row in zip(names, order):
+        games = [result["cross"][row][column] for column in order]
+        cells = [f"{100 * (wins + draws / 2) / (wins + draws + losses):.1f}" if wins + draws + losses else "" for wins, draws, losses in games]
+        player = result["players"][row]
+        rows.append([name, *cells, elo(player["elo"]), f"{player['tokens']:.0f}", str(player["games"])])
+    return [*out, *table(["", *names, "Elo", "tokens per move", "games"], rows), *page.sources(log)]
 
 
 def seen(page):
