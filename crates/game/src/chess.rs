@@ -17,7 +17,7 @@ pub use symmetry::ChessSymmetry;
 use crate::{EndReason, Game, Move, MoveError, Moves, Outcome, PositionError, Rules, Side, game::pick};
 use history::History;
 use key::Key;
-use shakmaty::{CastlingMode, Color, Position as _};
+use shakmaty::{Bitboard, CastlingMode, Color, Position as _, Role, attacks};
 use std::fmt;
 
 /// Plies without a capture or pawn move after which a draw may be claimed.
@@ -166,6 +166,39 @@ impl Game for Chess {
     fn is_legal(&self, mv: Move) -> bool {
         self.drawn().is_none()
             && self.shakmaty_move(mv).is_some_and(|candidate| self.position.is_legal(candidate))
+    }
+
+    // Mate wins whatever was repeated or counted before, so neither key nor history is needed.
+    fn winning_move(&self) -> Option<Move> {
+        if self.drawn().is_some() {
+            return None;
+        }
+        let board = self.position.board();
+        let (us, occupied) = (self.position.turn(), board.occupied());
+        let king = board.king_of(!us)?;
+        let (straight, diagonal) =
+            (attacks::rook_attacks(king, occupied), attacks::bishop_attacks(king, occupied));
+        let checks_from = |role| match role {
+            Role::Pawn => attacks::pawn_attacks(!us, king),
+            Role::Knight => attacks::knight_attacks(king),
+            Role::Bishop => diagonal,
+            Role::Rook => straight,
+            Role::Queen => straight | diagonal,
+            Role::King => Bitboard::EMPTY,
+        };
+        // Few moves can give check, and only those are played: what leaves a line to the king may open it, and so may the two special moves.
+        let may_check = |mv: &shakmaty::Move| match *mv {
+            shakmaty::Move::Normal { role, from, to, promotion, .. } => {
+                (straight | diagonal).contains(from) || checks_from(promotion.unwrap_or(role)).contains(to)
+            }
+            _ => true,
+        };
+        let mates = |mv: &shakmaty::Move| {
+            let mut after = self.position.clone();
+            after.play_unchecked(*mv);
+            after.is_checkmate()
+        };
+        self.position.legal_moves().into_iter().find(|mv| may_check(mv) && mates(mv)).map(code::encode)
     }
 
     fn play_unchecked(&mut self, mv: Move) {

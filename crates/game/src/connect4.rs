@@ -138,6 +138,21 @@ impl Game for Connect4 {
         Some(Move((open.trailing_zeros() / STRIDE) as u16))
     }
 
+    fn winning_move(&self) -> Option<Move> {
+        if has_four(self.own ^ self.all) {
+            return None;
+        }
+        let mut open = self.open();
+        while open != 0 {
+            let cell = open & open.wrapping_neg();
+            if has_four(self.own | cell) {
+                return Some(Move((cell.trailing_zeros() / STRIDE) as u16));
+            }
+            open ^= cell;
+        }
+        None
+    }
+
     fn is_legal(&self, mv: Move) -> bool {
         u32::from(mv.0) < WIDTH
             && self.all >> (u32::from(mv.0) * STRIDE + HEIGHT - 1) & 1 == 0

@@ -59,6 +59,18 @@ pub trait Game: Clone + Eq + fmt::Debug + fmt::Display + Send + Sync + 'static {
         moves.contains(&mv)
     }
 
+    /// The first of the legal moves that wins at once; `None` if there is none.
+    ///
+    /// Games with a cheaper way than playing every move override it.
+    fn winning_move(&self) -> Option<Move> {
+        let win = Some(Outcome::Win(self.side_to_move()));
+        self.legal_moves().into_iter().find(|&mv| {
+            let mut after = self.clone();
+            after.play_unchecked(mv);
+            after.outcome() == win
+        })
+    }
+
     /// Plays a move that is known to be legal; anything else leaves an unspecified position (never memory unsafety).
     fn play_unchecked(&mut self, mv: Move);
 

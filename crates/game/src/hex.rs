@@ -140,6 +140,13 @@ impl Hex {
         self.key ^= zobrist::SIDE;
     }
 
+    /// Whether the stone of the side to move at a cell of `stones`, its own, completes a connection.
+    #[inline]
+    fn completes(&self, stones: &Rows, row: usize, column: usize) -> bool {
+        flood::may_complete(stones, self.size(), self.side, row, column)
+            && flood::joins_through(stones, self.size(), self.side, row, column)
+    }
+
     /// The position before a stone of `side`, who then has the move, was placed.
     fn without(&self, side: Side, row: usize, column: usize) -> Self {
         let mut before = *self;
@@ -243,14 +250,34 @@ impl Game for Hex {
         }
     }
 
+    fn winning_move(&self) -> Option<Move> {
+        // A connection takes as many stones as there are rows.
+        if self.winner.is_some() || usize::from(self.n_stones[self.side.index()]) + 1 < self.size() {
+            return None;
+        }
+        let mut stones = self.stones[self.side.index()];
+        for row in 0..self.size() {
+            let mut cells = self.empty(row);
+            while cells != 0 {
+                let column = cells.trailing_zeros() as usize;
+                stones[row] |= 1 << column;
+                if self.completes(&stones, row, column) {
+                    return Some(self.placement(row, column));
+                }
+                stones[row] ^= 1 << column;
+                cells &= cells - 1;
+            }
+        }
+        None
+    }
+
     fn play_unchecked(&mut self, mv: Move) {
         match self.row_and_column(mv) {
             Some((row, column)) => {
                 self.place(self.side, row, column);
-                let stones = &self.stones[self.side.index()];
-                if usize::from(self.n_stones[self.side.index()]) >= self.size()
-                    && flood::may_complete(stones, self.size(), self.side, row, column)
-                    && flood::joins_through(stones, self.size(), self.side, row, column)
+                let own = self.side.index();
+                if usize::from(self.n_stones[own]) >= self.size()
+                    && self.completes(&self.stones[own], row, column)
                 {
                     self.winner = Some(self.side);
                 }

@@ -109,6 +109,10 @@ impl Game for Position {
         for_game!(self, game => game.is_legal(mv))
     }
 
+    fn winning_move(&self) -> Option<Move> {
+        for_game!(self, game => game.winning_move())
+    }
+
     fn play_unchecked(&mut self, mv: Move) {
         for_game!(self, game => game.play_unchecked(mv));
     }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-use mavis_game::{Chess, EndReason, Game, Move, MoveError, Moves, Position, Rules};
+use mavis_game::{Chess, EndReason, Game, Move, MoveError, Moves, Outcome, Position, Rules};
 use proptest::prelude::*;
 use rand::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -69,6 +69,17 @@ proptest! {
         if position.end_reason() != Some(EndReason::FivefoldRepetition) {
             prop_assert_eq!(read.legal_moves(), position.legal_moves());
             prop_assert_eq!(read.end_reason(), position.end_reason());
+        }
+    }
+
+    #[test]
+    fn a_winning_move_is_the_first_that_wins(position in reached(), taken_back in 1..4_usize, seed in any::<u64>()) {
+        // Positions just before the end of a game have such moves more often than others.
+        let line = walk(position.rules(), seed, 400);
+        for position in [&position, &line[line.len().saturating_sub(taken_back + 1)]] {
+            let win = Some(Outcome::Win(position.side_to_move()));
+            let first = position.legal_moves().into_iter().find(|&mv| after(position, mv).outcome() == win);
+            prop_assert_eq!(position.winning_move(), first, "{}", position);
         }
     }
 

@@ -71,6 +71,11 @@ impl Game for Counted {
         self.position.is_legal(mv)
     }
 
+    /// Nor is a look for one that wins.
+    fn winning_move(&self) -> Option<Move> {
+        self.position.winning_move()
+    }
+
     fn play_unchecked(&mut self, mv: Move) {
         self.position.play_unchecked(mv);
     }

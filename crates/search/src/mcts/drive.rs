@@ -375,7 +375,7 @@ pub(crate) fn report<W: World>(
         fallback: chosen.is_none(),
         value: best.map_or(0.0, |edge| tree.mean(edge).unwrap_or(tree.link(edge).value)),
         proof: tree.node(NodeIdx::ROOT).proof,
-        line: best.map(|edge| tree.line_from(edge)).unwrap_or_default(),
+        line: best.map(|edge| simulator.line_from(edge)).unwrap_or_default(),
         moves: simulator.move_reports(),
         counts,
         stopped,

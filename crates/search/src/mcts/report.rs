@@ -3,7 +3,7 @@
 use super::{
     proof::{Fate, Proof},
     simulator::Simulator,
-    tree::{EdgeIdx, NodeIdx, Tree},
+    tree::{EdgeIdx, NodeIdx},
     world::World,
 };
 use mavis_game::Move;
@@ -126,7 +126,7 @@ impl<W: World> Simulator<W> {
             return Vec::new();
         }
         let mut reports: Vec<MoveReport> =
-            self.tree.edges(NodeIdx::ROOT).map(|edge| self.tree.move_report(edge)).collect();
+            self.tree.edges(NodeIdx::ROOT).map(|edge| self.move_report(edge)).collect();
         reports.sort_by(|a, b| {
             let value = |report: &MoveReport| report.value.unwrap_or(report.model_value);
             b.visits.cmp(&a.visits).then(value(b).total_cmp(&value(a)))
@@ -144,11 +144,9 @@ impl<W: World> Simulator<W> {
             ..counts.clone()
         }
     }
-}
 
-impl Tree {
     fn move_report(&self, edge: EdgeIdx) -> MoveReport {
-        let (link, stat) = (self.link(edge), self.stat(edge));
+        let (link, stat) = (self.tree.link(edge), self.tree.stat(edge));
         let (proof, plies_to_end) = match link.fate {
             Fate::Proven(proof, plies) => (proof, Some(u32::from(plies))),
             Fate::Dead => (Proof::Dead, None),
@@ -157,7 +155,7 @@ impl Tree {
         MoveReport {
             mv: link.mv,
             visits: stat.visits,
-            value: self.mean(edge),
+            value: self.tree.mean(edge),
             model_value: link.value,
             prior: stat.prior,
             proof,
@@ -168,18 +166,20 @@ impl Tree {
 
     /// The line that begins with a move and continues with the best replies.
     pub(crate) fn line_from(&self, edge: EdgeIdx) -> Vec<Move> {
-        let mut line = vec![self.link(edge).mv];
-        let mut node = self.link(edge).child;
-        while node != NodeIdx::NONE {
-            let visited = |edge: &EdgeIdx| self.stat(*edge).visits > 0 || self.is_proven(*edge);
-            let Some(best) = self.best_edge(node).filter(visited) else { break };
-            line.push(self.link(best).mv);
-            node = self.link(best).child;
+        let tree = &self.tree;
+        let is_proven = |edge: EdgeIdx| matches!(tree.link(edge).fate, Fate::Proven(..));
+        let mut last = *tree.link(edge);
+        let mut line = vec![last.mv];
+        while last.child != NodeIdx::NONE {
+            let visited = |&edge: &EdgeIdx| tree.stat(edge).visits > 0 || is_proven(edge);
+            let Some(best) = tree.best_edge(last.child).filter(visited) else { break };
+            last = *tree.link(best);
+            line.push(last.mv);
+        }
+        // A move that loses to the next one has no node.
+        if last.fate == Fate::Proven(Proof::Loss, 1) && last.child == NodeIdx::NONE {
+            line.extend(self.world.winning_reply(&line));
         }
         line
-    }
-
-    fn is_proven(&self, edge: EdgeIdx) -> bool {
-        matches!(self.link(edge).fate, Fate::Proven(..))
     }
 }

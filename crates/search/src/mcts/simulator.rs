@@ -120,6 +120,19 @@ impl<W: World> Simulator<W> {
         self.tree.reserve(self.settings.simulations.saturating_add(1), moves.len());
         self.expand(0, moves);
         self.add_root_noise();
+        if self.settings.solver {
+            self.find_win();
+        }
+    }
+
+    /// Proves a new root won if one of its moves wins at once, which a small prior could hide from every simulation.
+    fn find_win(&mut self) {
+        let node = NodeIdx::ROOT;
+        let Some(win) = self.world.winning_move(&self.world.start()) else { return };
+        if let Some(edge) = self.tree.edges(node).find(|&edge| self.tree.link(edge).mv == win) {
+            self.mark(edge, Fate::Proven(Proof::Win, 0));
+            self.settle_up(&[Step { node, edge }]);
+        }
     }
 
     /// Mixes noise into the root's priors, where the settings ask for it.
@@ -179,7 +192,12 @@ impl<W: World> Simulator<W> {
                 _ => {
                     self.world.enter(&mut cursor, node, link.mv);
                     if let Some(outcome) = self.world.end(&cursor) {
-                        self.close(path, outcome);
+                        self.close(path, Proof::of(outcome, self.last_mover(path)), 0);
+                        return Begun::Known;
+                    }
+                    // What an evaluator would say of it is of no interest.
+                    if self.settings.solver && self.world.winning_move(&cursor).is_some() {
+                        self.close(path, Proof::Loss, 1);
                         return Begun::Known;
                     }
                     self.mark(edge, Fate::Pending);
@@ -333,10 +351,10 @@ impl<W: World> Simulator<W> {
         }))
     }
 
-    /// The last move of the path ends the game by the rules.
-    fn close(&mut self, path: &[Step], outcome: Outcome) {
+    /// The last move of the path leads to a result for whoever makes it by the rules, that many plies from there.
+    fn close(&mut self, path: &[Step], proof: Proof, plies: u8) {
         if let Some(step) = path.last() {
-            self.mark(step.edge, Fate::Proven(Proof::of(outcome, self.last_mover(path)), 0));
+            self.mark(step.edge, Fate::Proven(proof, plies));
             self.settle_up(path);
             self.back_up(path, 0.0);
         }

@@ -26,6 +26,17 @@ pub(crate) trait World {
     /// Whether the game is over at a place never seen before, without asking the evaluator.
     fn end(&self, cursor: &Self::Cursor) -> Option<Outcome>;
 
+    /// A move that wins at once there, as far as that is known without asking the evaluator.
+    fn winning_move(&self, cursor: &Self::Cursor) -> Option<Move>;
+
+    /// A move that wins at once after a line from the root.
+    fn winning_reply(&self, line: &[Move]) -> Option<Move> {
+        let mut cursor = self.start();
+        // By the rules a move is the same from every node.
+        line.iter().for_each(|&mv| self.enter(&mut cursor, NodeIdx::NONE, mv));
+        self.winning_move(&cursor)
+    }
+
     /// Whose turn it is at the root.
     fn side_to_move(&self) -> Side {
         self.root().side_to_move()
@@ -86,6 +97,10 @@ impl<G: Game> World for ByRules<G> {
     fn end(&self, cursor: &G) -> Option<Outcome> {
         // Whoever gains by a draw will claim it, so inside the tree a draw that can be claimed is one.
         cursor.outcome().or_else(|| cursor.claimable_draw().then_some(Outcome::Draw))
+    }
+
+    fn winning_move(&self, cursor: &G) -> Option<Move> {
+        cursor.winning_move()
     }
 }
 
@@ -179,6 +194,10 @@ impl<G: Game> World for ByModel<G> {
     }
 
     fn end(&self, _: &Self::Cursor) -> Option<Outcome> {
+        None
+    }
+
+    fn winning_move(&self, _: &Self::Cursor) -> Option<Move> {
         None
     }
 }

@@ -252,9 +252,31 @@ fn a_known_end_is_worth_exactly_what_it_is() {
     let win = report.moves.iter().find(|entry| entry.mv == Move(3)).unwrap();
     assert_eq!((report.best, win.value), (Some(Move(3)), Some(1.0)));
     assert_eq!(report.counts.completed, 300);
-    // With the solver the win is proven as soon as it is seen.
+    // With the solver the win is proven before the first simulation.
     let settings = MctsSettings { solver: true, ..settings };
     let report = crate::mcts::search_game(&root, &settings, &crate::Stop::never(), free);
     assert_eq!((report.proof, report.stopped), (Proof::Win, crate::mcts::Stopped::Settled));
-    assert!(report.counts.simulations < 20);
+    assert_eq!(report.counts.simulations, 0);
+}
+
+/// An evaluator that overlooks the only winning move, and a prior that never looks at it.
+#[test]
+fn a_move_that_wins_at_once_is_found_whatever_the_evaluator_says() {
+    let overlooks = |position: &Connect4, moves: &mut Vec<(Move, f32)>| {
+        let wins = |mv: Move| {
+            let mut after = *position;
+            after.play_unchecked(mv);
+            after.outcome().is_some()
+        };
+        moves.extend(position.legal_moves().into_iter().map(|mv| (mv, if wins(mv) { 0.0 } else { 0.9 })));
+    };
+    let mut root = Connect4::default();
+    for column in [3, 0, 3, 0, 3, 0] {
+        root.play(Move(column)).unwrap();
+    }
+    let settings = MctsSettings { simulations: 1, top_k: 2, epsilon: 0.0, ..Default::default() };
+    let search = |settings| crate::mcts::search_game(&root, &settings, &crate::Stop::never(), overlooks);
+    let found = search(settings.clone());
+    assert_eq!((found.best, found.proof), (Some(Move(3)), Proof::Win));
+    assert_ne!(search(MctsSettings { solver: false, ..settings }).best, Some(Move(3)));
 }
