@@ -1,7 +1,7 @@
 //! Rows rounded to bf16 or 8 bits, and their products where the processor has an instruction for them.
 
 use super::packed::{Out, int8_scale};
-use super::tile512::{Operands, Products, TileOut, WIDE};
+use super::tile512::{MatrixUnit, Operands, Products, SIDE, TileOut, UnitOperands, UnitSums, WIDE};
 
 /// Rows a tile: with four panels that is 24 of the 32 registers.
 const TALL: usize = 6;
@@ -12,7 +12,7 @@ const BROAD: usize = 4;
 #[derive(Default)]
 pub(crate) struct NarrowScratch {
     /// Rounded rows, `[row][word]`.
-    words: Vec<u32>,
+    pub(crate) words: Vec<u32>,
     /// What a unit of each row stands for, in 8 bits.
     pub(crate) scales: Vec<f32>,
 }
@@ -48,54 +48,61 @@ impl NarrowScratch {
             }
         }
     }
+}
 
-    /// The rounded rows times the panels `[panel][word][16]` of the outputs that are wanted.
-    pub(crate) fn products(&self, dot: impl Products, n_words: usize, panels: &[u32], out: Out<'_>) {
-        let size = n_words * WIDE;
-        let whole = out.width / WIDE;
+/// A product of rounded rows with the panels `[panel][word][16]` of the outputs that are wanted.
+pub(crate) struct Product<'a, D> {
+    /// The instruction, and what its sums stand for.
+    pub(crate) dot: D,
+    /// Words of a row and of a panel.
+    pub(crate) n_words: usize,
+    pub(crate) panels: &'a [u32],
+    pub(crate) out: Out<'a>,
+}
+
+impl<D: Products> Product<'_, D> {
+    /// By the matrix unit where there is one and rows fill its tiles; whether they do does not depend on the number of rows.
+    pub(crate) fn run(self, words: &mut Vec<u32>, unit: Option<MatrixUnit>) {
+        match unit {
+            Some(unit) if self.n_words > 0 && self.n_words.is_multiple_of(WIDE) => self.by_unit(words, unit),
+            _ => self.by_tiles(words),
+        }
+    }
+
+    fn by_tiles(mut self, words: &[u32]) {
+        let whole = self.out.width / WIDE;
         let mut panel = 0;
-        while panel < out.width.div_ceil(WIDE) {
-            let first_panel = out.first / WIDE + panel;
-            let part = |n_panels: usize| Part {
-                panels: &panels[panel * size..(panel + n_panels) * size],
-                first_panel,
-            };
-            let column = panel * WIDE;
+        while panel < self.out.width.div_ceil(WIDE) {
             if panel + BROAD <= whole {
-                self.part::<BROAD>(dot, n_words, part(BROAD), &mut out.data[column..], (out.width, out.add));
+                self.column::<BROAD>(words, panel);
                 panel += BROAD;
             } else if panel < whole {
-                self.part::<1>(dot, n_words, part(1), &mut out.data[column..], (out.width, out.add));
+                self.column::<1>(words, panel);
                 panel += 1;
             } else {
                 // The last panel is not whole: what lies beyond the outputs must not reach the next row.
-                let n = self.words.len() / n_words;
-                let mut spare = vec![0.0; n * WIDE];
-                self.part::<1>(dot, n_words, part(1), &mut spare, (WIDE, false));
-                for (row, sums) in spare.chunks_exact(WIDE).enumerate() {
-                    let to = &mut out.data[row * out.width + column..(row + 1) * out.width];
-                    for (to, sum) in to.iter_mut().zip(sums) {
-                        *to = if out.add { *to + sum } else { *sum };
-                    }
+                let mut spare = vec![0.0; words.len() / self.n_words * WIDE];
+                let out =
+                    Out { data: &mut spare, first: self.out.first + panel * WIDE, width: WIDE, add: false };
+                let panels = self.panel(panel);
+                Product { dot: self.dot, n_words: self.n_words, panels, out }.column::<1>(words, 0);
+                for (row, sums) in spare.as_chunks().0.iter().enumerate() {
+                    self.out.store(row, panel, *sums);
                 }
                 panel += 1;
             }
         }
     }
 
-    /// All rows against `P` panels.
-    fn part<const P: usize>(
-        &self,
-        dot: impl Products,
-        n_words: usize,
-        part: Part<'_>,
-        data: &mut [f32],
-        (stride, add): (usize, bool),
-    ) {
-        for (group, rows) in self.words.chunks(TALL * n_words).enumerate() {
+    /// All rows against `P` panels from one on.
+    fn column<const P: usize>(&mut self, words: &[u32], panel: usize) {
+        let Self { dot, n_words, panels, out } = self;
+        let (n_words, stride, add) = (*n_words, out.width, out.add);
+        let panels = &panels[panel * n_words * WIDE..(panel + P) * n_words * WIDE];
+        for (group, rows) in words.chunks(TALL * n_words).enumerate() {
             let row = group * TALL;
-            let operands = Operands { rows, panels: part.panels, place: (row, part.first_panel) };
-            let out = TileOut { data: &mut data[row * stride..], stride, add };
+            let operands = Operands { rows, panels, place: (row, out.first / WIDE + panel) };
+            let out = TileOut { data: &mut out.data[row * stride + panel * WIDE..], stride, add };
             match rows.len() / n_words {
                 1 => dot.tile::<1, P>(operands, out),
                 2 => dot.tile::<2, P>(operands, out),
@@ -106,13 +113,37 @@ impl NarrowScratch {
             }
         }
     }
-}
 
-/// Some panels.
-struct Part<'a> {
-    panels: &'a [u32],
-    /// The number of the first among all of the matrix.
-    first_panel: usize,
+    fn by_unit(mut self, words: &mut Vec<u32>, unit: MatrixUnit) {
+        let n_words = self.n_words;
+        let n_rows = words.len() / n_words;
+        // What fills the last tile is multiplied and not read.
+        words.resize(n_rows.next_multiple_of(SIDE) * n_words, 0);
+        let n_panels = self.out.width.div_ceil(WIDE);
+        let mut sums = UnitSums::default();
+        for first in (0..n_panels).step_by(2) {
+            let pair = [first, (first + 1).min(n_panels - 1)];
+            for (group, rows) in words.chunks(2 * SIDE * n_words).enumerate() {
+                unit.sums(
+                    D::NUMBERS,
+                    UnitOperands { rows, panels: pair.map(|panel| self.panel(panel)), n_words },
+                    &mut sums,
+                );
+                for row in group * 2 * SIDE..((group + 1) * 2 * SIDE).min(n_rows) {
+                    let tile = &sums[row / SIDE % 2];
+                    for (panel, sums) in (first..n_panels).zip(tile) {
+                        let lane = self.dot.meaning(&sums[row % SIDE], (row, self.out.first / WIDE + panel));
+                        self.out.store(row, panel, lane);
+                    }
+                }
+            }
+        }
+    }
+
+    fn panel(&self, panel: usize) -> &[u32] {
+        let size = self.n_words * WIDE;
+        &self.panels[panel * size..(panel + 1) * size]
+    }
 }
 
 /// The nearest number of bf16, the even one of two, in the upper half; what is below it is not cleared. Not-a-number stays so.

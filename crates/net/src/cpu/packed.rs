@@ -9,8 +9,8 @@
 
 mod plain;
 
-use super::narrow::{NarrowScratch, bf16};
-use super::tile512::{Bf16Products, Int8Products, ScaledInt8Products, WIDE};
+use super::narrow::{NarrowScratch, Product, bf16};
+use super::tile512::{Bf16Products, Int8Products, MatrixUnit, ScaledInt8Products, WIDE};
 use crate::decoder::Precision;
 use plain::{Bf16, PlainScratch, Scaled};
 
@@ -24,6 +24,21 @@ pub(crate) struct PackedMatrix {
     inputs: usize,
     outputs: usize,
     weights: Storage,
+    unit: Option<MatrixUnit>,
+}
+
+/// What this processor has.
+#[derive(Clone, Copy, Default)]
+struct Instructions {
+    bf16: Option<Bf16Products>,
+    int8: Option<Int8Products>,
+    unit: Option<MatrixUnit>,
+}
+
+impl Instructions {
+    fn detect() -> Self {
+        Self { bf16: Bf16Products::detect(), int8: Int8Products::detect(), unit: MatrixUnit::detect() }
+    }
 }
 
 /// Panels for products in f32, `[panel][input][16]`, and words for narrow ones, `[panel][word][16]`.
@@ -56,7 +71,7 @@ pub(crate) struct PackedScratch {
 impl PackedMatrix {
     /// Rearranges a row-major `[outputs, inputs]` matrix.
     pub(crate) fn new(matrix: &[f32], inputs: usize, outputs: usize, precision: Precision) -> Self {
-        Self::with(matrix, (inputs, outputs), precision, (Bf16Products::detect(), Int8Products::detect()))
+        Self::with(matrix, (inputs, outputs), precision, Instructions::detect())
     }
 
     /// The same with the instructions that there are.
@@ -64,13 +79,13 @@ impl PackedMatrix {
         matrix: &[f32],
         (inputs, outputs): (usize, usize),
         precision: Precision,
-        (bf16_products, int8_products): (Option<Bf16Products>, Option<Int8Products>),
+        instructions: Instructions,
     ) -> Self {
         assert_eq!(matrix.len(), inputs * outputs, "a matrix must have its size");
         let shape = (inputs, outputs);
         let half = |o: usize, i: usize| bf16(matrix[o * inputs + i]) >> 16;
         let is_exact = || matrix.iter().all(|x| x.to_bits() & 0xffff == 0);
-        let weights = match (precision, bf16_products, int8_products) {
+        let weights = match (precision, instructions.bf16, instructions.int8) {
             (Precision::Bf16, Some(products), _) => {
                 Storage::HalfWords(words::<HALVES>(shape, half), products)
             }
@@ -87,7 +102,7 @@ impl PackedMatrix {
             }
             _ => Storage::Half(panels(inputs, outputs, |o, i| Bf16(half(o, i) as u16))),
         };
-        Self { inputs, outputs, weights }
+        Self { inputs, outputs, weights, unit: instructions.unit }
     }
 
     /// Width of an output row.
@@ -128,7 +143,8 @@ impl PackedMatrix {
             Storage::HalfWords(words, products) => {
                 narrow.round_to_bf16(x, inputs);
                 let n_words = inputs.div_ceil(HALVES);
-                narrow.products(*products, n_words, out.part(words, n_words), out);
+                let product = Product { dot: *products, n_words, panels: out.part(words, n_words), out };
+                product.run(&mut narrow.words, self.unit);
             }
             Storage::Int8Words(weights, products) => {
                 narrow.round_to_int8(x, inputs);
@@ -139,7 +155,8 @@ impl PackedMatrix {
                     scales: &weights.scales,
                     offsets: &weights.offsets,
                 };
-                narrow.products(dot, n_words, out.part(&weights.words, n_words), out);
+                let product = Product { dot, n_words, panels: out.part(&weights.words, n_words), out };
+                product.run(&mut narrow.words, self.unit);
             }
         }
     }
@@ -178,8 +195,9 @@ impl Out<'_> {
         &panels[self.first / WIDE * size..][..self.width.div_ceil(WIDE) * size]
     }
 
+    /// Stores or adds what there is room for of 16 outputs.
     #[inline(always)]
-    fn store(&mut self, row: usize, panel: usize, lane: [f32; WIDE]) {
+    pub(crate) fn store(&mut self, row: usize, panel: usize, lane: [f32; WIDE]) {
         let column = panel * WIDE;
         let count = (self.width - column).min(WIDE);
         let to = &mut self.data[row * self.width + column..][..count];
@@ -227,14 +245,16 @@ mod tests {
 
     /// Every number of rows and a part of the outputs against plain sums; inputs that do not fill their last word.
     fn check(round: impl Fn(f32) -> f32, precision: Precision, tolerance: f32) {
-        for (inputs, outputs) in [(24, 88), (27, 150)] {
+        let without_unit = Instructions { unit: None, ..Instructions::detect() };
+        for (inputs, outputs) in [(24, 88), (27, 150), (64, 152)] {
             let matrix: Vec<f32> = numbers(inputs * outputs, 1).into_iter().map(&round).collect();
             for packed in [
                 PackedMatrix::new(&matrix, inputs, outputs, precision),
-                // As on a processor without the instructions.
-                PackedMatrix::with(&matrix, (inputs, outputs), precision, (None, None)),
+                // As on processors without the matrix unit, and without any of them.
+                PackedMatrix::with(&matrix, (inputs, outputs), precision, without_unit),
+                PackedMatrix::with(&matrix, (inputs, outputs), precision, Instructions::default()),
             ] {
-                for n in [1, 2, 3, 4, 5, 6, 7, 13, 20, 31] {
+                for n in [1, 2, 3, 4, 5, 6, 7, 13, 20, 31, 50] {
                     check_rows(&packed, &matrix, &numbers(n * inputs, 2), tolerance);
                 }
             }

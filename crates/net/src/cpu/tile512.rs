@@ -7,10 +7,15 @@
 //! [`F32Products`] are those of attention, in f32 and in plain code where there is no AVX-512.
 //!
 //! Every sum of a tile runs over the words in their order, whatever the size of the tile, so a row does not depend on those beside it.
+//!
+//! A [`MatrixUnit`] does the same with 16 rows at once, sixteen words at a time. It sums them in another order, so a matrix is served by it
+//! always or never.
 #![allow(unsafe_code)]
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "no value of a proof exists there"))]
 
 mod f32_products;
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod unit;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -21,11 +26,17 @@ pub(crate) const WIDE: usize = 16;
 
 /// A kind of product that this processor has.
 pub(crate) trait Products: Copy {
+    /// The numbers it multiplies.
+    const NUMBERS: Narrow;
+
     /// `R` rows of words, one after another, times `P` panels `[word][16]`, one after another.
     ///
     /// # Panics
     /// When rows and panels do not have the same number of words, or the output is too short.
     fn tile<const R: usize, const P: usize>(self, operands: Operands<'_>, out: TileOut<'_>);
+
+    /// What sums of the matrix unit stand for; only factors depend on row and panel.
+    fn meaning(self, sums: &[u32; WIDE], place: (usize, usize)) -> [f32; WIDE];
 }
 
 /// What is multiplied.
@@ -48,6 +59,36 @@ pub(crate) struct TileOut<'a> {
     /// Add to what is there.
     pub(crate) add: bool,
 }
+
+/// Rows that the matrix unit takes at once.
+pub(crate) const SIDE: usize = 16;
+
+/// The numbers in a word.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Narrow {
+    /// Two of bf16, products summed in f32.
+    Bf16,
+    /// Four of 8 bits, unsigned in rows and signed in panels, products summed in i32.
+    Int8,
+}
+
+/// The matrix unit of a processor, for both kinds of numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MatrixUnit(UnitProof);
+
+/// What the matrix unit multiplies: one or two tiles of rows, and two panels.
+#[derive(Clone, Copy)]
+pub(crate) struct UnitOperands<'a> {
+    /// `[16 or 32][n_words]`.
+    pub(crate) rows: &'a [u32],
+    /// `[n_words][16]` each, perhaps one twice.
+    pub(crate) panels: [&'a [u32]; 2],
+    /// A multiple of 16, and not zero.
+    pub(crate) n_words: usize,
+}
+
+/// Bits of sums: `[row tile][panel][row][16]`.
+pub(crate) type UnitSums = [[[[u32; WIDE]; SIDE]; 2]; 2];
 
 /// Products of bf16 numbers, summed in f32.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +117,53 @@ type Proof = ();
 #[cfg(not(target_arch = "x86_64"))]
 type Proof = std::convert::Infallible;
 
+/// The same for the matrix unit, which needs the kernel's help.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+type UnitProof = ();
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+type UnitProof = std::convert::Infallible;
+
+impl MatrixUnit {
+    /// The unit, if this processor has it and the kernel lets this process use it.
+    pub(crate) fn detect() -> Option<Self> {
+        #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+        let found = unit::is_usable().then_some(Self(()));
+        #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+        let found = None;
+        found
+    }
+
+    /// Sums of products, in the second half only if there are rows for it.
+    ///
+    /// # Panics
+    /// When rows and panels do not have the words that they must.
+    #[inline]
+    pub(crate) fn sums(self, kind: Narrow, operands: UnitOperands<'_>, out: &mut UnitSums) {
+        operands.check();
+        #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+        // SAFETY: `self` exists only if `detect` found the unit, and `check` has asserted the lengths.
+        unsafe {
+            unit::sums(kind, operands, out);
+        }
+        #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+        match (kind, out, self.0).2 {}
+    }
+}
+
+impl UnitOperands<'_> {
+    /// Asserts that everything the unit will read is there.
+    #[inline]
+    fn check(&self) {
+        let Self { rows, panels, n_words } = self;
+        assert!(*n_words > 0 && n_words % WIDE == 0, "the unit takes sixteen words at a time");
+        assert!(
+            (rows.len() == SIDE * n_words || rows.len() == 2 * SIDE * n_words)
+                && panels.iter().all(|panel| panel.len() == WIDE * n_words),
+            "rows and panels must have the same words"
+        );
+    }
+}
+
 impl Bf16Products {
     /// The instruction, if this processor has it.
     pub(crate) fn detect() -> Option<Self> {
@@ -99,6 +187,8 @@ impl Int8Products {
 }
 
 impl Products for Bf16Products {
+    const NUMBERS: Narrow = Narrow::Bf16;
+
     #[inline]
     fn tile<const R: usize, const P: usize>(self, operands: Operands<'_>, out: TileOut<'_>) {
         operands.check::<R, P>(&out);
@@ -110,9 +200,16 @@ impl Products for Bf16Products {
         #[cfg(not(target_arch = "x86_64"))]
         match self.0 {}
     }
+
+    #[inline]
+    fn meaning(self, sums: &[u32; WIDE], _: (usize, usize)) -> [f32; WIDE] {
+        sums.map(f32::from_bits)
+    }
 }
 
 impl Products for ScaledInt8Products<'_> {
+    const NUMBERS: Narrow = Narrow::Int8;
+
     #[inline]
     fn tile<const R: usize, const P: usize>(self, operands: Operands<'_>, out: TileOut<'_>) {
         operands.check::<R, P>(&out);
@@ -132,6 +229,14 @@ impl Products for ScaledInt8Products<'_> {
         }
         #[cfg(not(target_arch = "x86_64"))]
         match (factors, proof).1 {}
+    }
+
+    #[inline]
+    fn meaning(self, sums: &[u32; WIDE], (row, panel): (usize, usize)) -> [f32; WIDE] {
+        let first = panel * WIDE;
+        let (scales, offsets) = (&self.scales[first..first + WIDE], &self.offsets[first..first + WIDE]);
+        let scale = self.row_scales[row];
+        std::array::from_fn(|i| (sums[i].cast_signed() - offsets[i]) as f32 * (scales[i] * scale))
     }
 }
 
