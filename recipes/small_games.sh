@@ -2,7 +2,7 @@
 # Makes the positions of the small games that recipes/second.toml, third.toml and sixth/ learn from, in gen/, by the clock:
 #   recipes/small_games.sh [SECONDS=540] [CORES=9]     (GEN: another folder, SEED: other games)
 # Each job is self-play of one of our own oracles, in small shards that are whole as soon as they are there, and a second
-# call goes on. Few positions are learned by heart (docs/learning.md): make hundreds of thousands before training. What a run gets depends on the machine; counts are printed at the end.
+# call resumes. Few positions are learned by heart (docs/learning.md): make hundreds of thousands before training. What a run gets depends on the machine; counts are printed at the end.
 set -uo pipefail
 mavis=${MAVIS:-target/release/mavis}
 seconds=${1:-540} cores=${2:-9}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Algorithm 4 as printed against batch=1 in chess: a sequential test of -30 Elo against 0 for each batch, at most 400 games (docs/search.md).
+# Algorithm 4 as printed against batch=1 in chess: a sequential test of -30 Elo against 0 for each batch, at most 400 games (docs/search.md, for the fourth stage).
 #   recipes/virtual-chess-sprt.sh OUT
 set -uo pipefail
 mavis=${MAVIS:-target/release/mavis} out=$1

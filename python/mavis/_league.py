@@ -69,7 +69,7 @@ def league(
 
     Players are lines (`"mav-mcts:sims=100"`), or a mapping of names to lines, `Player` objects and callables that take a
     position and return a move, such as a `Search`. Each pairing plays `pairs` openings with sides swapped, each opening
-    `random_plies` random plies long. With a folder `out` every game is kept there, and the same call goes on after a stop.
+    `random_plies` random plies long. With a folder `out` every game is kept there, and the same call resumes after a stop.
     Other sections of the configuration (`docs/league.md`) are keywords: `limits={"nodes": 1000}`, `schedule={...}`.
     """
     named = dict(players) if isinstance(players, Mapping) else {line: line for line in players}

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes the traces of recipes/eighth/search.toml in traces/: chess labelled by a larger model, Connect Four from eleven stones on by the solver, the rest by
-# the bundled model. Half a minute of one H200 for the models; the solver made some 30,000 traces in 100 seconds of 10 cores and was stopped there.
-# These are the commands of that run one by one; the script as a whole has not been run.
+# the bundled model, which was the fourth stage then. Half a minute of one H200 for the models; the solver made some 30,000 traces in 100 seconds of 10 cores and was stopped there.
+# These are the commands of that run one by one; the script as a whole has not been run. --model bundled takes the model of today: for the traces of
+# that run name a file of the fourth stage (recipes/sixth/1.toml) in its place.
 #   recipes/eighth/traces.sh 30M-CHESS.safetensors [DEVICE=cuda] [SECONDS=100]
 # Needs data/, g/ and roots/ (roots.sh).
 set -uo pipefail

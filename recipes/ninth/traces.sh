@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the traces of recipes/ninth/1.toml in traces/: chess labelled by a larger model, Connect Four from eleven stones on by the solver, the
-# rest by the model that was bundled before. Half a minute of one H200 for the models.
-#   recipes/ninth/traces.sh 30M-CHESS.safetensors BUNDLED.safetensors          all but Connect Four by the solver, which the next makes:
+# rest by the fourth stage (recipes/sixth/1.toml), the bundled model of then. Half a minute of one H200 for the models.
+#   recipes/ninth/traces.sh 30M-CHESS.safetensors FOURTH-STAGE.safetensors          all but Connect Four by the solver, which the next makes:
 #   recipes/ninth/traces.sh exact [JOBS=7]
 # Needs data/, g/, g2/ (recipes/small_games.sh with SEED=61 and SEED=62) and roots/ (recipes/eighth/roots.sh, recipes/ninth/empty_roots.py).
 set -uo pipefail

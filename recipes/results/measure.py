@@ -180,8 +180,7 @@ class Plan:
             text, n = re.subn(r"pairs = \d+", f"pairs = {pairs}", text)
             if n:
                 self.changes.append(f"pairs = {pairs}")
-        text = re.sub(r"(mav-is:)(?![^\"]*model=)", r"\1model=models/mavis-9m-search.safetensors,", text)
-        text = re.sub(r"(mav(?:-mcts)?:)(?![^\"}]*model=)", r"\1model=models/mavis-9m.safetensors,", text)
+        text = re.sub(r"(mav(?:-mcts|-is)?:)(?![^\"}]*model=)", r"\1model=models/mavis-9m.safetensors,", text)
         self.config = text
 
     def fill(self, argument):

@@ -16,7 +16,7 @@ AGAINST_NONE = (
     ("internal-pairs-connect4", "Connect Four", tuple(size for size in SIZES if size != "(2,2)")),
     ("internal-pairs-hex5", "Hex 5x5", SIZES),
 )
-AGAINST_EACH_OTHER = (("hex5", "Hex 5x5"),)
+AGAINST_EACH_OTHER = (("connect4", "Connect Four"), ("hex5", "Hex 5x5"))
 
 
 def sections(page):
@@ -180,9 +180,10 @@ def internal(page):
         rows = []
         engines = [name for name in ours if name.startswith("Stockfish")]
         for name in ("none", *SIZES, "MCTS 4", "MCTS 16", "MCTS 64", *engines):
-            player = ours.get(name)
-            tokens = f"{player['tokens']:.0f}" if player and "tokens" in player else ""
-            rows.append([name, elo(player and player["elo"]), tokens, str(player["games"]) if player else ""])
+            # A league may be played without some of its players.
+            if player := ours.get(name):
+                tokens = f"{player['tokens']:.0f}" if "tokens" in player else ""
+                rows.append([name, elo(player["elo"]), tokens, str(player["games"])])
         rows = rows if ours else [["all", NOT_MEASURED, "", ""]]
         out += ["", f"### {title[0].upper()}{title[1:]}", *table(["player", "Elo", "tokens per move", "games"], rows), *page.sources(f"internal-{game}")]
         points = sorted((p["tokens"], p["elo"]["value"], p["elo"]["low"], p["elo"]["high"]) for p in ours.values() if "tokens" in p)

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Which labels teach internal search better in Connect Four: two runs of recipes/tenth/labels.toml, alike but for the values in the traces, and matches
-# of both against the bundled model (docs/internal-search.md): 40 seconds of an H200 for each training, alone on it, and a minute of matches. Needs roots/c4late.parquet (roots.sh), traces/c4exact (traces.sh exact), p/connect4_11 and p/connect4_14; results in labels/.
+# of both against the fourth stage (docs/internal-search.md): 40 seconds of an H200 for each training, alone on it, and a minute of matches. Needs roots/c4late.parquet (roots.sh), traces/c4exact (traces.sh exact), p/connect4_11 and p/connect4_14; results in labels/.
 set -uo pipefail
 mavis=${MAVIS:-target/release/mavis} here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p labels
+# models/mavis-9m.safetensors, and the default of mav, were the fourth stage (recipes/sixth/1.toml) when this ran; with the bundled model of today it is
+# another experiment.
 # The same roots in the same shards; what the solver has not finished is left out.
 "$mavis" data traces roots/c4late.parquet --model models/mavis-9m.safetensors --device cuda --per-root 3 --compact 0.8 --top "5,5,all" \
     --sizes 2x1,3x1,4x1,2x2,3x2,4x2,2x3 --roots 30000 --breadth-first 0.1 --seed 51 --shard-size 256 --out traces/c4all

@@ -2,7 +2,7 @@
 # Makes positions of the small games for recipes/tenth/1.toml, by the clock: self-play of our oracles as in recipes/small_games.sh, with fewer nodes for
 # each position, so that there are more of them. What a run gets depends on the machine.
 #   SEED=71 GEN=g recipes/tenth/positions.sh SECONDS [PROCESSES=9]      (at least one for each of the nine jobs)
-# Shards are whole as soon as they are there, and a second call goes on. All shards of a game together are p/NAME:
+# Shards are whole as soon as they are there, and a second call resumes. All shards of a game together are p/NAME:
 #   for f in g*/*/annotations/*.parquet; do d=p/$(basename "${f%/annotations/*}"); mkdir -p "$d"; ln -f "$f" "$d/${f%%/*}-${f##*/}"; done
 # v/NAME, to measure on, are games of SEED=79 with GEN=w, linked the same way (Hex with 6,000 and 3,000 playouts); v/connect4_8 is connect4_8 of
 # recipes/small_games.sh with SEED=79.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the traces of recipes/tenth/1.toml in traces/: chess labelled by a larger model, Connect Four from eleven stones on by the solver, the
-# rest by the bundled model. About a minute of one H200 for the models.
-#   recipes/tenth/traces.sh 30M-CHESS.safetensors BUNDLED.safetensors          all but Connect Four by the solver, which the next makes:
+# rest by the fourth stage (recipes/sixth/1.toml), the bundled model of then. About a minute of one H200 for the models.
+#   recipes/tenth/traces.sh 30M-CHESS.safetensors FOURTH-STAGE.safetensors          all but Connect Four by the solver, which the next makes:
 #   recipes/tenth/traces.sh exact [JOBS=3]
 # ONLY="chess togyz" makes some of them. Needs data/, p/ (positions.sh) and roots/ (roots.sh).
 set -uo pipefail

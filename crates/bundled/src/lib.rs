@@ -1,4 +1,4 @@
-//! What a program built on Mavis starts with: the bundled models, every player and every oracle by name,
+//! What a program built on Mavis starts with: the bundled model, every player and every oracle by name,
 //! and the records in which both answer ([`wire`]).
 //!
 //! The binary and the Python module both use it, so that a player's line means the same in both. It reads no environment: the
@@ -17,7 +17,7 @@ pub mod oracles;
 mod players;
 pub mod wire;
 
-pub use model::{model, model_bytes, search_model};
+pub use model::{model, model_bytes};
 pub use nets::NETS;
 pub use oracles::{OracleMaker, OracleSpecError, oracle_spec};
 pub use players::{Surroundings, players};

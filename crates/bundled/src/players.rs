@@ -30,7 +30,7 @@ pub fn players(surroundings: &Surroundings) -> Registry {
     let mut registry = Registry::basic();
     add_oracles(&mut registry, search_path.clone());
     add_engines(&mut registry, search_path.clone());
-    add_models(&mut registry, crate::model, crate::search_model);
+    add_models(&mut registry, crate::model);
     add_servers(&mut registry, server_key.clone());
     add_predictors(&mut registry, search_path.clone());
     add_bundled_probs(&mut registry, crate::NETS);

@@ -1,4 +1,4 @@
-//! Builds the Connect Four opening book, or goes on building it: `connect4_book FILE [MEBIBYTES]`.
+//! Builds the Connect Four opening book, or resumes building it: `connect4_book FILE [MEBIBYTES]`.
 
 use mavis_oracle::connect4::build_book;
 use std::path::PathBuf;

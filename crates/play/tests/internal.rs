@@ -23,14 +23,15 @@ fn shipped() -> Result<MavModel, String> {
     MavModel::load(&path).map_err(|error| error.to_string())
 }
 
-fn searching() -> Result<MavModel, String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/mavis-9m-search.safetensors");
+/// The causal twin has not learned to search, so that its traces break.
+fn not_searching() -> Result<MavModel, String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/mavis-9m-causal.safetensors");
     MavModel::load(&path).map_err(|error| error.to_string())
 }
 
 fn registry() -> Registry {
     let mut registry = Registry::default();
-    add_models(&mut registry, shipped, shipped);
+    add_models(&mut registry, shipped);
     registry
 }
 
@@ -145,19 +146,15 @@ fn the_model_that_ships_always_moves_and_says_why_in_every_game() {
 
 #[test]
 fn what_a_broken_trace_leaves_open_is_played_by_the_same_weights() {
-    // The bundled model has not learned to search, so that its traces break.
-    // `mav` of the first registry has other weights, which must not be asked.
-    let (mut registry, mut same) = (Registry::default(), Registry::default());
-    add_models(&mut registry, searching, shipped);
-    add_models(&mut same, shipped, shipped);
+    let mut registry = Registry::default();
+    add_models(&mut registry, not_searching);
     for rules in Rules::ALL {
         let start = Position::start(rules);
-        let analyze = |registry: &Registry, spec: &str| {
+        let analyze = |spec: &str| {
             let mut player = registry.build(&spec.parse().unwrap(), 1).unwrap();
             player.analyze(&mut Turn::alone(&start, Limit::default(), &mut |_: &Thought| {})).unwrap().choice
         };
-        let (broken, plain) =
-            (analyze(&registry, "mav-is:breadth=2,depth=1,threads=2"), analyze(&same, "mav:threads=2"));
+        let (broken, plain) = (analyze("mav-is:breadth=2,depth=1,threads=2"), analyze("mav:threads=2"));
         assert!(broken.thought.note.unwrap().contains("played without search"), "{rules}");
         assert_eq!((broken.mv, broken.thought.value), (plain.mv, plain.thought.value), "{rules}");
     }
@@ -203,8 +200,7 @@ fn whole_games_are_played_and_repeat() {
 
 #[test]
 fn empty_boards_give_whole_trees_with_or_without_the_grammar() {
-    let mut registry = Registry::default();
-    add_models(&mut registry, shipped, searching);
+    let registry = registry();
     for rules in [Rules::Connect4, Rules::Hex { size: 7, swap: false }] {
         let start = Position::start(rules);
         let analyze = |spec: &str| {
@@ -229,8 +225,7 @@ fn empty_boards_give_whole_trees_with_or_without_the_grammar() {
 
 #[test]
 fn searches_outside_take_the_values_of_the_search_inside() {
-    let mut registry = Registry::default();
-    add_models(&mut registry, shipped, searching);
+    let mut registry = registry();
     add_mpc(&mut registry);
     let mut position = Position::start(Rules::Connect4);
     for mv in ["4", "4", "3", "5", "3"] {
@@ -241,7 +236,7 @@ fn searches_outside_take_the_values_of_the_search_inside() {
         player.analyze(&mut Turn::alone(&position, Limit::default(), &mut |_: &Thought| {})).unwrap()
     };
     let inside = analyze("mav-is:breadth=2,depth=1,threads=2");
-    let alone = analyze("mav:model=../../models/mavis-9m-search.safetensors,threads=2");
+    let alone = analyze("mav:threads=2");
     // One simulation asks for the values of the root.
     let outside = analyze("mav-mcts:sims=1,internal=2x1,threads=2");
     let mut n_searched = 0;
@@ -263,26 +258,5 @@ fn searches_outside_take_the_values_of_the_search_inside() {
     ] {
         let error = registry.build(&spec.parse().unwrap(), 1).err().unwrap().to_string();
         assert!(error.contains(part), "{error}");
-    }
-}
-
-#[test]
-fn without_the_rules_the_weights_that_write_best_are_the_default() {
-    let mut registry = Registry::default();
-    add_models(&mut registry, shipped, searching);
-    let mut position = Position::start(Rules::Othello);
-    position.play_text("d3").unwrap();
-    let values = |spec: &str| {
-        let mut player = registry.build(&format!("{spec},threads=2").parse().unwrap(), 1).unwrap();
-        let mut ignore = |_: &Thought| {};
-        let moves = player.analyze(&mut Turn::alone(&position, Limit::default(), &mut ignore)).unwrap().moves;
-        moves.iter().map(|entry| (entry.mv, entry.model_value.or(entry.value))).collect::<Vec<_>>()
-    };
-    let (writes, plain) = ("../../models/mavis-9m-search.safetensors", "../../models/mavis-9m.safetensors");
-    for player in ["mav:scoring=mean", "mav-mcts:sims=1"] {
-        let default = values(&format!("{player},world=model"));
-        assert_eq!(default, values(&format!("{player},world=model,model={writes}")), "{player}");
-        assert_ne!(default, values(&format!("{player},world=model,model={plain}")), "{player}");
-        assert_eq!(values(player), values(&format!("{player},model={plain}")), "{player}");
     }
 }

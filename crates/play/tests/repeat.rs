@@ -15,7 +15,7 @@ fn shipped() -> Result<MavModel, String> {
 /// A few plies of two searches that share a model, a cache and its batches, from a fresh registry.
 fn game(rules: Rules, spec: &str) -> GameRecord {
     let mut registry = Registry::default();
-    add_models(&mut registry, shipped, shipped);
+    add_models(&mut registry, shipped);
     let build = |seed| registry.build(&spec.parse().unwrap(), seed).unwrap();
     let (mut first, mut second) = (build(5), build(6));
     let referee = Referee { max_plies: Some(4), ..Referee::default() };
@@ -59,7 +59,7 @@ fn ten_runs_of_the_real_model_are_the_same() {
 fn a_game_does_not_depend_on_what_shares_its_batches() {
     let alone = told(&game(Rules::Connect4, "mav-mcts:sims=24,batch=16"));
     let mut registry = Registry::default();
-    add_models(&mut registry, shipped, shipped);
+    add_models(&mut registry, shipped);
     let shared = std::thread::scope(|scope| {
         let registry = &registry;
         let played: Vec<_> = [Rules::Connect4, Rules::Othello, Rules::Connect4]

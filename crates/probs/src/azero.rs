@@ -52,7 +52,7 @@ pub(crate) fn play_group<G: Planes>(
     let mut tables: Vec<Table<G>> = numbers.iter().map(table).collect();
     let (n_tables, mut n_over) = (tables.len(), 0);
     loop {
-        // Every game goes on until it needs values.
+        // Every game continues until it needs values.
         let waiting: Vec<bool> = tables.iter_mut().map(|table| table.advance(settings)).collect();
         let mut open: Vec<&mut Table<G>> =
             tables.iter_mut().zip(waiting).filter_map(|(table, waits)| waits.then_some(table)).collect();

@@ -39,7 +39,7 @@ pub struct Progress {
 }
 
 impl<G: Planes> Learner<G> {
-    /// A learner that knows nothing, or goes on from a state of both nets.
+    /// A learner that knows nothing, or continues from a state of both nets.
     ///
     /// # Errors
     /// When the settings are out of range or of another game, or the state does not fit them.

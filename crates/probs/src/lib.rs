@@ -7,7 +7,7 @@
 //!
 //! Positions become [`Planes`]; nets are [`mavis_net::ConvNet`]s, on CPU or a device. All searches of a group run in
 //! step, so that a net sees large batches, and groups run in parallel. Every random choice follows from the seed, the
-//! round and the number of a game: [`train`] can be killed at any moment and goes on to the same numbers.
+//! round and the number of a game: [`train`] can be killed at any moment and resumes to the same numbers.
 //!
 //! [`evaluate`] rates the greedy player against random and lookahead agents on the paper's scale; [`elo_curve`] draws its figures;
 //! [`add_probs`] makes players out of models, [`add_bundled_probs`] also out of those inside the program. `docs/probs.md` tells the whole story with its results.

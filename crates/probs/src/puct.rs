@@ -10,7 +10,7 @@ use crate::{
 };
 use mavis_game::Move;
 
-/// A search tree that goes on from move to move.
+/// A search tree that is kept from move to move.
 pub(crate) struct Tree<G> {
     nodes: Vec<PuctNode<G>>,
     root: usize,

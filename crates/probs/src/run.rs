@@ -1,4 +1,4 @@
-//! A run on disk: it can be killed at any moment and goes on as if it never stopped.
+//! A run on disk: it can be killed at any moment and resumes as if it had never stopped.
 #![cfg_attr(
     not(test),
     deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
@@ -26,7 +26,7 @@ use std::{
 
 /// The net of the best rating.
 const BEST: &str = "best.safetensors";
-/// The one before the rating at a stop, for a run that goes on.
+/// The one before the rating at a stop, for a resumed run.
 const BEFORE_STOP: &str = "best-before-stop.safetensors";
 
 /// How a run is watched and ended.
@@ -59,13 +59,13 @@ pub struct Summary {
 }
 
 /// Trains in a folder, from the start or from where it stopped: `settings.toml`, `metrics.jsonl`, `elo.svg`,
-/// `checkpoint.safetensors` (goes on), `model.safetensors` and `best.safetensors` (play).
+/// `checkpoint.safetensors` (to resume), `model.safetensors` and `best.safetensors` (play).
 ///
 /// The checkpoint is replaced as a whole after every round and says how much of the metrics belongs to it, so a run that was
 /// killed repeats at most one round and comes to the same numbers.
 ///
 /// The net at the end of a run is rated, also where the run was stopped between two ratings. That rating is no part of the
-/// checkpoint: a run that goes on forgets it.
+/// checkpoint: a resumed run drops it.
 ///
 /// # Errors
 /// When the settings are bad, the folder holds another run or cannot be written, or a net fails.
@@ -142,7 +142,7 @@ impl<'a, 'o, G: Planes> ProbsRun<'a, 'o, G> {
             let mut round = match &mut self.options.elsewhere {
                 None => self.learner.round()?,
                 Some(elsewhere) => match self.learner.round_elsewhere(elsewhere) {
-                    // The round is begun again by the run that goes on.
+                    // A resumed run begins the round again.
                     Err(ProbsError::Stopped) => break,
                     round => round?,
                 },
@@ -200,7 +200,7 @@ impl<'a, 'o, G: Planes> ProbsRun<'a, 'o, G> {
         })
     }
 
-    /// Saves the net as the best; the one before is kept where a run that goes on needs it back.
+    /// Saves the net as the best; the one before is kept where a resumed run needs it.
     fn keep_best(&self, elo: f64, at_stop: bool) -> Result<(), ProbsError> {
         let (best, before_stop) = (self.folder.join(BEST), self.folder.join(BEFORE_STOP));
         if at_stop {

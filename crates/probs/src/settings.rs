@@ -15,7 +15,7 @@ use mavis_game::Rules;
 use mavis_search::beam;
 use serde::{Deserialize, Serialize};
 
-/// Settings of a run. Every one of them is part of the experiment: a run goes on only with those it began with, save the number
+/// Settings of a run. Every one of them is part of the experiment: a run resumes only with those it began with, save the number
 /// of rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -84,7 +84,7 @@ fn a_league_stops_keeps_what_came_before_and_resumes_as_if_nothing_had_been() {
     let mut before = 0;
     for concurrency in [1, 3] {
         let options = RunOptions { concurrency: Some(concurrency), ..options() };
-        let error = run_in(stopped.path(), &config, Some(3000), &options).expect_err("a network broke");
+        let error = run_in(stopped.path(), &config, Some(2000), &options).expect_err("a network broke");
         let RunError::Broken { name, reason } = &error else { panic!("{error}") };
         assert!(["mav", "mav-mcts"].contains(&name.as_str()), "{name}");
         assert_eq!(reason, "broken on purpose");

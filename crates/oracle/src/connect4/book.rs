@@ -3,7 +3,7 @@
 //! On disk it is text, a line a position: the columns played and the score for the side to move, in the convention of
 //! the solver. Only positions of exactly four plies are there, one of each mirror pair; shallower ones follow by
 //! minimax when the book is read. Text appended line by line makes building resumable: a stop loses the position in
-//! work, and a torn last line is cut off before building goes on.
+//! work, and a torn last line is cut off before building resumes.
 #![cfg_attr(
     not(test),
     deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)

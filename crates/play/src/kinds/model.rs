@@ -35,24 +35,19 @@ const MOST_CONTEXT: u64 = 65_536;
 /// Where the model comes from that is used when none is named.
 pub type DefaultModel = fn() -> Result<MavModel, String>;
 
-/// Adds `mav`, `mav-mcts` and `mav-is`. `search` is the default model of players that depend on what the model writes: `mav-is`, and the
-/// others with `world=model`. Players of one model share one evaluator, and so its batches; the counter returned counts the requests of
-/// all of them.
-pub fn add_models(registry: &mut Registry, default: DefaultModel, search: DefaultModel) -> PassCounter {
+/// Adds `mav`, `mav-mcts` and `mav-is`. Players of one model share one evaluator, and so its batches; the counter returned counts the
+/// requests of all of them.
+pub fn add_models(registry: &mut Registry, default: DefaultModel) -> PassCounter {
     let counter = PassCounter::default();
     let shared = Models {
         evaluators: SharedEvaluators::default(),
         internals: Shared::default(),
         default,
-        search,
         counter: counter.clone(),
     };
     let model_keys = || {
         vec![
-            Key::new(
-                "model",
-                "a model file (default the bundled one; for mav-is and world=model the bundled one that searches)",
-            ),
+            Key::new("model", "a model file (default the bundled one)"),
             Key::new(
                 "precision",
                 "number format on the processor: bf16, exact (slower) or int8 (faster, less precise) (default bf16)",
@@ -76,7 +71,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel, search: Defaul
         build: Box::new(move |options, seed| {
             let world = options.value::<WorldModel>("world")?.unwrap_or_default();
             let settings = GreedyPlayerSettings { world, ..greedy_settings(options)? };
-            let evaluator = greedy.asked(options, world)?.evaluator(&greedy, options.kind())?;
+            let evaluator = Asked::of(options, world)?.evaluator(&greedy, options.kind())?;
             Ok(Box::new(GreedyPlayer::new("mav".to_owned(), evaluator, settings, seed)))
         }),
     });
@@ -94,7 +89,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel, search: Defaul
     keys.extend(search_keys());
     keys.push(Key::new(
         "internal",
-        "the values of every node come from the model's own search of this breadth and depth, such as 2x1, and the weights are those of mav-is (default none)",
+        "the values of every node come from the model's own search of this breadth and depth, such as 2x1 (default none)",
     ));
     registry.add(Kind {
         name: "mav-mcts",
@@ -105,7 +100,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel, search: Defaul
             let (settings, fixed) = search_settings(options, seed)?;
             let name = search_name("mav-mcts", &settings, seed);
             let Some(tree) = options.value::<Tree>("internal")? else {
-                let evaluator = shared.asked(options, settings.world)?.evaluator(&shared, options.kind())?;
+                let evaluator = Asked::of(options, settings.world)?.evaluator(&shared, options.kind())?;
                 return Ok(Box::new(SearchPlayer::new(name, evaluator, settings, fixed)));
             };
             if settings.world == WorldModel::Model {
@@ -127,7 +122,6 @@ struct Models {
     evaluators: SharedEvaluators,
     internals: Shared<Internal>,
     default: DefaultModel,
-    search: DefaultModel,
     counter: PassCounter,
 }
 
@@ -265,10 +259,7 @@ fn internal_player(
     if settings.depth > MAX_DEPTH {
         return Err(BuildError::value(options.kind(), "depth", &settings.depth.to_string()));
     }
-    let asked = match settings.depth {
-        0 => models.asked(options, WorldModel::Rules)?,
-        _ => models.searching(options)?,
-    };
+    let asked = Asked::of(options, WorldModel::Rules)?;
     let evaluator = asked.evaluator(models, options.kind())?;
     let plain =
         |name: String| GreedyPlayer::new(name, evaluator.clone(), GreedyPlayerSettings::default(), seed);
@@ -308,39 +299,17 @@ fn internal_evaluator(
     let Tree { breadth, depth } = tree;
     let top = InternalPlayerSettings::usual_top(breadth);
     let settings = InternalPlayerSettings { breadth, depth, top, ..InternalPlayerSettings::default() };
-    let asked = models.searching(options)?;
+    let asked = Asked::of(options, WorldModel::Rules)?;
     let plain = asked.evaluator(models, options.kind())?;
     let internal = asked.internal(models, options.kind())?;
     Ok(Arc::new(Cache::new(InternalEvaluator::new(internal, settings, plain), REMEMBERED)))
 }
 
-impl Models {
-    /// The model that the options name, to search by itself.
-    fn searching(&self, options: &mut Options<'_>) -> Result<Asked, BuildError> {
-        Ok(Asked { writes: true, ..self.asked(options, WorldModel::Rules)? })
-    }
-
-    /// The model that the options name.
-    fn asked(&self, options: &mut Options<'_>, world: WorldModel) -> Result<Asked, BuildError> {
-        Ok(Asked {
-            path: options.value::<String>("model")?,
-            precision: options.value::<Precision>("precision")?.unwrap_or_default(),
-            device: options.value::<Device>("device")?.unwrap_or_default(),
-            threads: up_to::<usize>(options, "threads", MOST_THREADS)?.and_then(NonZeroUsize::new),
-            world,
-            writes: world == WorldModel::Model,
-        })
-    }
-}
-
 /// Which evaluator is asked for; equal ones are one.
 #[derive(Debug)]
 struct Asked {
-    /// The file; `None` means a bundled model.
+    /// The file; `None` means the bundled model.
     path: Option<String>,
-    /// Whether the player depends on what the model writes, states or whole searches. Of the bundled models the one that has learned to
-    /// search writes fewer wrong states, and better lists in most games (`docs/learning.md`, One answer).
-    writes: bool,
     precision: Precision,
     device: Device,
     threads: Option<NonZeroUsize>,
@@ -348,6 +317,17 @@ struct Asked {
 }
 
 impl Asked {
+    /// What the options name.
+    fn of(options: &mut Options<'_>, world: WorldModel) -> Result<Self, BuildError> {
+        Ok(Self {
+            path: options.value::<String>("model")?,
+            precision: options.value::<Precision>("precision")?.unwrap_or_default(),
+            device: options.value::<Device>("device")?.unwrap_or_default(),
+            threads: up_to::<usize>(options, "threads", MOST_THREADS)?.and_then(NonZeroUsize::new),
+            world,
+        })
+    }
+
     /// The evaluator, loaded if nobody has it yet.
     fn evaluator(&self, models: &Models, player: &str) -> Result<Arc<dyn Evaluator>, BuildError> {
         let load = || -> Result<Arc<dyn Evaluator>, BuildError> {
@@ -359,7 +339,7 @@ impl Asked {
         models.evaluators.find_or_load(&format!("{self:?}"), load)
     }
 
-    /// The model that searches by itself, loaded if nobody has it yet.
+    /// The model as one that searches by itself, loaded if nobody has it yet.
     fn internal(&self, models: &Models, player: &str) -> Result<Arc<Internal>, BuildError> {
         let load = || -> Result<Arc<Internal>, BuildError> {
             let model = self.load(models, player)?;
@@ -373,7 +353,6 @@ impl Asked {
     fn load(&self, models: &Models, player: &str) -> Result<MavModel, BuildError> {
         let loaded = match &self.path {
             Some(path) => MavModel::load(Path::new(path)).map_err(|error| error.to_string()),
-            None if self.writes => (models.search)(),
             None => (models.default)(),
         };
         loaded.map_err(|reason| BuildError::Unavailable { player: player.to_owned(), reason })
@@ -384,8 +363,7 @@ impl Asked {
             && self.device.resolved().is_ok_and(|device| device == Device::Cuda);
         let batch = if on_gpu { GPU_BATCH } else { EmbeddedSettings::default().batch };
         let (world, threads) = (self.world, self.threads);
-        let bundled = if self.writes { "bundled model that searches" } else { "bundled model" };
-        let name = self.path.clone().unwrap_or_else(|| bundled.to_owned());
+        let name = self.path.clone().unwrap_or_else(|| "bundled model".to_owned());
         let settings = EmbeddedSettings { world, batch, threads, name, counter };
         let open = || MavDecoder::open(model, self.precision, self.device);
         let mut decoders = vec![open()?];

@@ -113,7 +113,7 @@ impl Shared {
     }
 }
 
-/// Takes jobs until it is told to end, and finishes those in hand.
+/// Takes jobs until it is asked to end, and finishes those in hand.
 ///
 /// # Errors
 /// When a thread cannot be started.
@@ -178,7 +178,7 @@ async fn stay_declared(shared: Arc<Shared>, offer: Offer) {
     }
 }
 
-/// Keeps a line open to every class with jobs that this worker can run, until it is told to end.
+/// Keeps a line open to every class with jobs that this worker can run, until it is asked to end.
 async fn take_jobs(shared: &Arc<Shared>, offer: &Offer) {
     let mut lines: BTreeMap<String, Line> = BTreeMap::new();
     let mut ending: Vec<Line> = Vec::new();

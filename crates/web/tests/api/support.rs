@@ -22,7 +22,7 @@ pub(crate) fn settings() -> WebSettings {
     let mut registry = Registry::basic();
     add_oracles(&mut registry, None);
     add_engines(&mut registry, Some("/usr/bin:/bin:/usr/games".into()));
-    add_models(&mut registry, model, model);
+    add_models(&mut registry, model);
     add_servers(&mut registry, None);
     add_scripted(&mut registry);
     add_mpc(&mut registry);

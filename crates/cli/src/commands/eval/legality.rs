@@ -8,7 +8,6 @@ use anyhow::anyhow;
 use clap::Args;
 use indicatif::ProgressBar;
 use mavis_data::odd_position;
-use mavis_eval::WorldModel;
 use mavis_game::{Game as _, Move, Position};
 use mavis_lang::{Commands, Forms, Given, Request, Top, check_answer, state};
 use mavis_league::metrics::{
@@ -264,8 +263,7 @@ fn write(
 
 /// The model behind a player.
 pub(super) fn decoder(player: &str) -> anyhow::Result<MavDecoder> {
-    let named = NamedModel::read(player, &["world"])?;
-    named.decoder()
+    NamedModel::read(player, &[])?.decoder()
 }
 
 /// A model that a player's spec names, and where it runs.
@@ -295,14 +293,8 @@ impl NamedModel {
         let device: Device = option("device").map_or(Ok(Device::default()), str::parse).or_bad_input()?;
         let precision: Precision =
             option("precision").map_or(Ok(Precision::default()), str::parse).or_bad_input()?;
-        let world: WorldModel =
-            option("world").map_or(Ok(WorldModel::default()), str::parse).or_bad_input()?;
         let model = match option("model") {
             Some(path) => read_model(Path::new(path))?,
-            // As players have it.
-            None if spec.kind == "mav-is" || world == WorldModel::Model => {
-                bundled::search_model().map_err(|error| anyhow!(error))?
-            }
             None => bundled::model().map_err(|error| anyhow!(error))?,
         };
         Ok(Self { model, precision, device, spec })

@@ -22,9 +22,8 @@ use serde::Serialize;
 /// Example: mavis eval world --game connect4 --games 100
 #[derive(Args)]
 pub(crate) struct World {
-    /// The model, as a player: mav:world=model for the weights that play without rules by default, mav for those that play with them,
-    /// mav:model=FILE,device=cuda for others
-    #[arg(long, default_value = "mav:world=model")]
+    /// The model, as a player: mav for the bundled one, mav:model=FILE,device=cuda for another
+    #[arg(long, default_value = "mav")]
     player: String,
     /// The games, e.g. connect4 or hex:size=7; repeatable
     #[arg(long, default_values_t = ["connect4".to_owned()])]

@@ -66,7 +66,7 @@ impl ModelLeague {
         let device = self.device.resolved().or_bad_input()?;
         let spec = format!("mav-mcts:{},device={device}", self.search);
         let mut registry = Registry::default();
-        let counter = add_models(&mut registry, bundled::model, bundled::model);
+        let counter = add_models(&mut registry, bundled::model);
         // Loaded and asked once before the clock starts, and kept, so that the games find it.
         let mut keeper = registry.build(&spec.parse().or_bad_input()?, 0).or_bad_input()?;
         keeper.ready_for(self.rules).or_bad_input()?;
