@@ -1,7 +1,7 @@
 //! Rows rounded to bf16 or 8 bits, and their products where the processor has an instruction for them.
 
 use super::packed::{Out, int8_scale};
-use super::tile512::{MatrixUnit, Operands, Products, SIDE, TileOut, UnitOperands, UnitSums, WIDE};
+use super::tile512::{MatrixUnit, Narrow, Operands, Products, SIDE, TileOut, UnitOperands, UnitSums, WIDE};
 
 /// Rows a tile: with four panels that is 24 of the 32 registers.
 const TALL: usize = 6;
@@ -61,10 +61,14 @@ pub(crate) struct Product<'a, D> {
 }
 
 impl<D: Products> Product<'_, D> {
-    /// By the matrix unit where there is one and rows fill its tiles; whether they do does not depend on the number of rows.
+    /// By the matrix unit where there is one and the words of a row fill its tiles, which does not depend on the number of rows.
+    ///
+    /// Sums of 8-bit numbers are whole and so the same either way: few rows, which cost the unit as much as sixteen, are left to vectors.
     pub(crate) fn run(self, words: &mut Vec<u32>, unit: Option<MatrixUnit>) {
+        let fits = self.n_words > 0 && self.n_words.is_multiple_of(WIDE);
+        let few_in_8_bits = matches!(D::NUMBERS, Narrow::Int8) && words.len() < SIDE * self.n_words;
         match unit {
-            Some(unit) if self.n_words > 0 && self.n_words.is_multiple_of(WIDE) => self.by_unit(words, unit),
+            Some(unit) if fits && !few_in_8_bits => self.by_unit(words, unit),
             _ => self.by_tiles(words),
         }
     }

@@ -245,13 +245,19 @@ mod tests {
 
     /// Every number of rows and a part of the outputs against plain sums; inputs that do not fill their last word.
     fn check(round: impl Fn(f32) -> f32, precision: Precision, tolerance: f32) {
-        let without_unit = Instructions { unit: None, ..Instructions::detect() };
+        let with_unit = |unit| Instructions { unit, ..Instructions::detect() };
         for (inputs, outputs) in [(24, 88), (27, 150), (64, 152)] {
             let matrix: Vec<f32> = numbers(inputs * outputs, 1).into_iter().map(&round).collect();
             for packed in [
                 PackedMatrix::new(&matrix, inputs, outputs, precision),
-                // As on processors without the matrix unit, and without any of them.
-                PackedMatrix::with(&matrix, (inputs, outputs), precision, without_unit),
+                // As on processors with the matrix unit, without it, and without any of them.
+                PackedMatrix::with(
+                    &matrix,
+                    (inputs, outputs),
+                    precision,
+                    with_unit(Some(MatrixUnit::EMULATED)),
+                ),
+                PackedMatrix::with(&matrix, (inputs, outputs), precision, with_unit(None)),
                 PackedMatrix::with(&matrix, (inputs, outputs), precision, Instructions::default()),
             ] {
                 for n in [1, 2, 3, 4, 5, 6, 7, 13, 20, 31, 50] {
@@ -287,6 +293,44 @@ mod tests {
         check(|x| x, Precision::Int8, 0.08);
         let halves = PackedMatrix::new(&vec![0.5; 64 * 16], 64, 16, Precision::Exact);
         assert_eq!(halves.n_bytes(), 2 * 64 * 16, "what is exact in bf16 takes two bytes");
+    }
+
+    #[test]
+    fn the_matrix_unit_sums_what_vectors_do_and_a_row_is_the_same_whatever_shares_the_pass() {
+        let found = Instructions::detect();
+        // Inputs for several turns of the unit, an odd number of panels, and a last one that is not whole.
+        let (inputs, outputs, n) = (192, 136, 50);
+        let whole = |seed: usize, n: usize| -> Vec<f32> {
+            (0..n).map(|i| ((i * 37 + seed * 11) % 17) as f32 - 8.0).collect()
+        };
+        let forward = |unit, precision, matrix: &[f32], x: &[f32]| {
+            let instructions = Instructions { unit, ..found };
+            let packed = PackedMatrix::with(matrix, (inputs, outputs), precision, instructions);
+            let mut y = vec![0.5; x.len() / inputs * outputs];
+            let out = Out { data: &mut y, first: 0, width: outputs, add: true };
+            packed.forward(x, out, &mut PackedScratch::default());
+            y
+        };
+        for precision in [Precision::Bf16, Precision::Int8] {
+            for unit in [Some(MatrixUnit::EMULATED), found.unit] {
+                // No order of sums of whole numbers rounds.
+                let (matrix, x) = (whole(1, inputs * outputs), whole(2, n * inputs));
+                for n in [1, 15, 16, 17, 32, 40, 50] {
+                    let [by_unit, by_vectors] =
+                        [unit, None].map(|unit| forward(unit, precision, &matrix, &x[..n * inputs]));
+                    assert!(by_unit == by_vectors, "{precision:?}, {n} rows by {unit:?}");
+                }
+                let (matrix, x) = (numbers(inputs * outputs, 1), numbers(n * inputs, 2));
+                let together = forward(unit, precision, &matrix, &x);
+                for (row, x) in x.chunks_exact(inputs).enumerate() {
+                    let alone = forward(unit, precision, &matrix, x);
+                    assert!(
+                        alone == together[row * outputs..][..outputs],
+                        "{precision:?}, row {row} by {unit:?}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -8,10 +8,13 @@
 //!
 //! Every sum of a tile runs over the words in their order, whatever the size of the tile, so a row does not depend on those beside it.
 //!
-//! A [`MatrixUnit`] does the same with 16 rows at once, sixteen words at a time. It sums them in another order, so a matrix is served by it
-//! always or never.
+//! A [`MatrixUnit`] does the same with 16 rows at once, sixteen words at a time. It sums bf16 in another order, so a matrix in
+//! bf16 is served by it always or never; sums of 8-bit numbers are whole and come out the same.
 #![allow(unsafe_code)]
-#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "no value of a proof exists there"))]
+#![cfg_attr(
+    not(all(target_arch = "x86_64", target_os = "linux")),
+    allow(dead_code, reason = "no value of a proof exists there")
+)]
 
 mod f32_products;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -74,7 +77,15 @@ pub(crate) enum Narrow {
 
 /// The matrix unit of a processor, for both kinds of numbers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct MatrixUnit(UnitProof);
+pub(crate) struct MatrixUnit(UnitKind);
+
+#[derive(Clone, Copy, Debug)]
+enum UnitKind {
+    Present(UnitProof),
+    /// Plain code in its place, so that tests reach what surrounds it on every machine.
+    #[cfg(test)]
+    Emulated,
+}
 
 /// What the matrix unit multiplies: one or two tiles of rows, and two panels.
 #[derive(Clone, Copy)]
@@ -124,10 +135,13 @@ type UnitProof = ();
 type UnitProof = std::convert::Infallible;
 
 impl MatrixUnit {
+    #[cfg(test)]
+    pub(crate) const EMULATED: Self = Self(UnitKind::Emulated);
+
     /// The unit, if this processor has it and the kernel lets this process use it.
     pub(crate) fn detect() -> Option<Self> {
         #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-        let found = unit::is_usable().then_some(Self(()));
+        let found = unit::is_usable().then_some(Self(UnitKind::Present(())));
         #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
         let found = None;
         found
@@ -140,13 +154,15 @@ impl MatrixUnit {
     #[inline]
     pub(crate) fn sums(self, kind: Narrow, operands: UnitOperands<'_>, out: &mut UnitSums) {
         operands.check();
-        #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-        // SAFETY: `self` exists only if `detect` found the unit, and `check` has asserted the lengths.
-        unsafe {
-            unit::sums(kind, operands, out);
+        match self.0 {
+            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            // SAFETY: the proof exists only if `detect` found the unit, and `check` has asserted the lengths.
+            UnitKind::Present(()) => unsafe { unit::sums(kind, operands, out) },
+            #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+            UnitKind::Present(never) => match (kind, out, never).2 {},
+            #[cfg(test)]
+            UnitKind::Emulated => tests::unit_sums(kind, operands, out),
         }
-        #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
-        match (kind, out, self.0).2 {}
     }
 }
 

@@ -101,12 +101,9 @@ fn int8_tiles_are_sums_of_four_products_a_word() {
     for n_words in LENGTHS {
         let case = Case::new(n_words, |random| random);
         case.all_tiles(dot, &|row, panel, lane| {
-            let product = |(a, b): (u32, u32)| {
-                let pairs = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
-                pairs.map(|(a, b)| i32::from(a) * i32::from(b.cast_signed())).sum::<i32>()
-            };
             let output = panel * WIDE + lane;
-            let sum = f64::from(case.words(row, panel, lane).map(product).sum::<i32>() - offsets[output]);
+            let sum =
+                f64::from(case.words(row, panel, lane).map(int8_product).sum::<i32>() - offsets[output]);
             let value = sum * f64::from(row_scales[row]) * f64::from(scales[output]);
             (value, value.abs() * 1e-6)
         });
@@ -126,4 +123,84 @@ fn what_does_not_fit_is_refused() {
     };
     assert!(!refused(6, 48, 36));
     assert!(refused(6, 48, 35) && refused(6, 47, 36) && refused(5, 48, 36) && refused(7, 48, 36));
+}
+
+/// What the manual says that the instructions of the matrix unit do, in the order in which they do it.
+pub(super) fn unit_sums(kind: Narrow, operands: UnitOperands<'_>, out: &mut UnitSums) {
+    let UnitOperands { rows, panels, n_words } = operands;
+    for (row, words) in rows.chunks_exact(n_words).enumerate() {
+        for (p, panel) in panels.iter().enumerate() {
+            for lane in 0..WIDE {
+                let pairs: Vec<(u32, u32)> =
+                    (0..n_words).map(|i| (words[i], panel[i * WIDE + lane])).collect();
+                out[row / SIDE][p][row % SIDE][lane] = match kind {
+                    Narrow::Bf16 => bf16_sum(&pairs).to_bits(),
+                    Narrow::Int8 => pairs.iter().copied().map(int8_product).sum::<i32>().cast_unsigned(),
+                };
+            }
+        }
+    }
+}
+
+/// The low and the high numbers of sixteen words are summed apart and then added to what earlier words came to.
+fn bf16_sum(pairs: &[(u32, u32)]) -> f32 {
+    let half = |word: u32, j: u32| f32::from_bits((word >> (16 * j)) << 16);
+    let turn = |pairs: &[(u32, u32)]| {
+        let [low, high] =
+            [0, 1].map(|j| pairs.iter().fold(0.0_f32, |sum, &(a, b)| half(a, j).mul_add(half(b, j), sum)));
+        low + high
+    };
+    pairs.chunks_exact(WIDE).fold(0.0, |sum, pairs| sum + turn(pairs))
+}
+
+fn int8_product((a, b): (u32, u32)) -> i32 {
+    let pairs = a.to_le_bytes().into_iter().zip(b.to_le_bytes());
+    pairs.map(|(a, b)| i32::from(a) * i32::from(b.cast_signed())).sum()
+}
+
+#[test]
+fn the_matrix_unit_does_what_the_manual_says() {
+    let Some(unit) = MatrixUnit::detect() else {
+        eprintln!("this processor has no matrix unit, or may not use it: only what surrounds it is tested");
+        return;
+    };
+    let check = || {
+        for (kind, word) in [
+            // 1 or 1.5 with either sign: no order of their sums rounds.
+            (Narrow::Bf16, (|random| random & 0x8040_8040 | 0x3f80_3f80) as fn(u32) -> u32),
+            (Narrow::Int8, |random| random),
+        ] {
+            for (n_words, n_rows) in [(16, 16), (16, 32), (48, 16), (176, 32)] {
+                let mut rng = Xoshiro256PlusPlus::seed_from_u64(n_words as u64);
+                let mut words = |n: usize| -> Vec<u32> { (0..n).map(|_| word(rng.next_u32())).collect() };
+                let (rows, one, other) =
+                    (words(n_rows * n_words), words(n_words * WIDE), words(n_words * WIDE));
+                let operands = UnitOperands { rows: &rows, panels: [&one, &other], n_words };
+                let [mut got, mut expected] = [UnitSums::default(); 2];
+                unit.sums(kind, operands, &mut got);
+                unit_sums(kind, operands, &mut expected);
+                assert!(
+                    got[..n_rows / SIDE] == expected[..n_rows / SIDE],
+                    "{kind:?}, {n_words} words, {n_rows} rows"
+                );
+            }
+        }
+    };
+    // Shapes and tiles belong to a thread.
+    std::thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(check)));
+}
+
+#[test]
+fn what_does_not_fit_the_matrix_unit_is_refused() {
+    let refused = |n_rows: usize, panels: [usize; 2], n_words: usize| {
+        let (rows, one, other) = (vec![0; n_rows], vec![0; panels[0]], vec![0; panels[1]]);
+        let run = move || {
+            let operands = UnitOperands { rows: &rows, panels: [&one, &other], n_words };
+            MatrixUnit::EMULATED.sums(Narrow::Int8, operands, &mut UnitSums::default());
+        };
+        std::panic::catch_unwind(run).is_err()
+    };
+    assert!(!refused(256, [256, 256], 16) && !refused(512, [256, 256], 16));
+    assert!(refused(255, [256, 256], 16) && refused(768, [256, 256], 16) && refused(256, [256, 255], 16));
+    assert!(refused(128, [128, 128], 8) && refused(0, [0, 0], 0));
 }
