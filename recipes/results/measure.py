@@ -3,6 +3,7 @@
 
     recipes/results/measure.py [NAME...]      all of measurements.json, or those named
     recipes/results/measure.py --list         the measurements, and what each lacks
+    recipes/results/measure.py --kept NAME... logs of leagues as far as they were played, without playing: for those that an error stopped
 
 A measurement whose log has the same command and the same weights is skipped; a league that was killed resumes.
 Paths are relative to the folder it is called from, as in the other recipes: models/ holds the weights and data/ the puzzles
@@ -17,6 +18,7 @@ and annotations. Environment:
     DRAIN        seconds that running games get after BUDGET before they are dropped (90)
     CONCURRENCY  games at once in leagues (as many as the program chooses)
     WITHOUT      a regular expression: league players whose name matches are left out
+    MACHINE      the name of the device in logs (as its driver reports it)
     PROBS        the training runs of recipes/probs.sh (runs/probs); they are read, not made
 
 Each log has the seconds it took, which docs/results.md lists.
@@ -55,6 +57,7 @@ class Settings:
         self.drain = number("DRAIN", 90)
         self.concurrency = environment.get("CONCURRENCY") or None
         self.without = environment.get("WITHOUT") or None
+        self.machine = environment.get("MACHINE") or device_name(self.device)
         self.probs = pathlib.Path(environment.get("PROBS") or "runs/probs")
 
 
@@ -65,6 +68,8 @@ def main(arguments):
         for measurement in measurements:
             print(f"{measurement['name']}: {state(measurement, settings)}")
         return 0
+    kept = "--kept" in arguments
+    arguments = [argument for argument in arguments if argument != "--kept"]
     names = {measurement["name"] for measurement in measurements}
     for name in arguments:
         if name not in names:
@@ -73,7 +78,7 @@ def main(arguments):
     failed = 0
     for measurement in measurements:
         if not arguments or measurement["name"] in arguments:
-            failed += not measure(measurement, settings)
+            failed += not measure(measurement, settings, kept)
     return 1 if failed else 0
 
 
@@ -95,8 +100,8 @@ def state(measurement, settings):
     return "measured" if plan.same_command(log) else "measured with other settings"
 
 
-def measure(measurement, settings):
-    """Runs one measurement unless its log is there; whether a log is there in the end."""
+def measure(measurement, settings, kept=False):
+    """Runs one measurement unless its log is there, or logs what it has `kept`; whether a log is there in the end."""
     name = measurement["name"]
     what = state(measurement, settings)
     if what == "measured" or what.startswith("cannot run"):
@@ -104,9 +109,12 @@ def measure(measurement, settings):
         return what == "measured"
     plan = Plan(measurement, settings)
     print(f"{name}: {plan.shown}", file=sys.stderr, flush=True)
-    plan.prepare()
     began = time.monotonic()
-    output, stopped = run(plan.command, settings) if plan.command else ("", False)
+    if kept:
+        output, stopped = plan.table(), True
+    else:
+        plan.prepare()
+        output, stopped = run(plan.command, settings) if plan.command else ("", False)
     elapsed = time.monotonic() - began
     result = None if output is None else plan.result(output)
     if result is None or (not stopped and is_partial(result)):
@@ -118,7 +126,7 @@ def measure(measurement, settings):
         "changes": plan.changes,
         "models": plan.models,
         "version": version(settings.mavis) if plan.command else "",
-        "device": device_name(settings.device) if plan.command else "device not recorded",
+        "device": settings.machine if plan.command else "device not recorded",
         "date": datetime.datetime.fromtimestamp(plan.finished(), datetime.timezone.utc).strftime("%Y-%m-%d"),
         "seconds": plan.seconds(result, elapsed),
         "stopped": stopped,
@@ -253,6 +261,13 @@ class Plan:
             self.settings.work.mkdir(parents=True, exist_ok=True)
             text = self.config.replace("device=auto", f"device={self.settings.device}")
             pathlib.Path(str(self.folder) + ".toml").write_text(text)
+
+    def table(self):
+        """The standings of a league that lies on disk; none if there is none."""
+        if self.kind != "league" or not (self.folder / "games.jsonl").is_file():
+            return None
+        shown = subprocess.run([self.settings.mavis, "league", "table", str(self.folder), "--json"], capture_output=True)
+        return shown.stdout if shown.returncode == 0 else None
 
     def result(self, output):
         """The program's JSON; for a league also what its games add up to; for a training run its ratings."""

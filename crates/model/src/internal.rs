@@ -35,6 +35,14 @@ impl Default for InternalSettings {
     }
 }
 
+impl InternalSettings {
+    /// How many traces of so many tokens may be under way at once; at least one.
+    #[must_use]
+    pub fn n_traces(&self, max_tokens: usize) -> usize {
+        (self.cache_tokens / (max_tokens + BESIDE)).max(1)
+    }
+}
+
 /// What comes back while a trace is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Written {

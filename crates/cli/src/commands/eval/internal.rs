@@ -12,6 +12,7 @@ use mavis_league::metrics::{Bands, Metric, metric_columns, metrics_json};
 use mavis_league::wire::MetricJson;
 use mavis_model::decode::{MavDecoder, TraceDecodeSettings, TraceStream};
 use mavis_model::evaluator::{Embedded, EmbeddedSettings};
+use mavis_model::internal::InternalSettings;
 use mavis_play::{InternalPlayerSettings, choose, runtime};
 use mavis_search::minimax::{self, MinimaxTree};
 use rand::{Rng, SeedableRng};
@@ -52,7 +53,7 @@ pub(crate) struct Internal {
     /// Makes the positions repeat exactly
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Traces per batch
+    /// Traces per batch, at most: fewer where the longest would not fit into 131,072 tokens together
     #[arg(long, default_value_t = 16, value_parser = crate::input::at_once)]
     batch: usize,
     /// Writes every trace a second time without drafts, and compares text and time
@@ -140,7 +141,9 @@ impl Internal {
         let mut measured = Vec::new();
         for (set, settings, max_tokens) in rows {
             let mut samples = Vec::new();
-            for positions in set.positions.chunks(self.batch.max(1)) {
+            // More would not fit into the memory for keys and values of a GPU.
+            let batch = self.batch.clamp(1, InternalSettings::default().n_traces(max_tokens));
+            for positions in set.positions.chunks(batch) {
                 if stopped.load(Ordering::Relaxed) {
                     break;
                 }
