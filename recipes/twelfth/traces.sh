@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the traces of recipes/twelfth/1.toml in traces/, half a minute of one H200: chess labelled by a larger model of chess alone, the rest by the
-# bundled model.
-#   recipes/twelfth/traces.sh 30M-CHESS.safetensors BUNDLED.safetensors
+# weights that the training starts from.
+#   recipes/twelfth/traces.sh 30M-CHESS.safetensors ELEVENTH.safetensors
 # Needs data/, p/ (recipes/tenth/positions.sh) and roots/ (recipes/tenth/roots.sh).
 set -uo pipefail
 mavis=${MAVIS:-target/release/mavis} device=${DEVICE:-cuda}

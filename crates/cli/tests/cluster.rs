@@ -100,9 +100,8 @@ fn what_goes_wrong_at_one_place_shows_and_the_rest_continues() {
     mavis.run(&format!("{annotate} --out here"));
     // Another program under the name of the engine: its jobs wait, and the status says for what.
     let binary = env!("CARGO_BIN_EXE_mavis");
-    mavis.write("other", format!("#!/bin/sh\nexec {binary} uci --player random\n"));
     let other = mavis.folder().join("other");
-    std::fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    mavis_testkit::install_script(&other, &format!("exec {binary} uci --player random"));
     let worker = format!("worker --queue {queue} --name odd --engine stockfish={}", other.display());
     let odd = Running::start(&mut mavis.command(&worker));
     let there = format!("{annotate} --out there --cluster {queue} --job-size 16");

@@ -3,13 +3,11 @@
 
 use mavis_testkit::Program;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// An engine with a child of its own that never answers `go`, ignores signals, and does not notice that its input ends.
-const HANGS: &str = "#!/bin/sh
-trap '' HUP INT TERM
+const HANGS: &str = "trap '' HUP INT TERM
 sleep 1000 &
 while read -r line; do case \"$line\" in
 uci) echo 'id name Hangs 1'; echo uciok;;
@@ -20,9 +18,7 @@ esac; done
 
 fn program() -> Program {
     let program = Program::new(env!("CARGO_BIN_EXE_mavis"));
-    program.write("engine.sh", HANGS);
-    let path = program.folder().join("engine.sh");
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    mavis_testkit::install_script(&program.folder().join("engine.sh"), HANGS);
     program.write(
         "league.toml",
         "name = 'l'\ngame = 'chess'\nconcurrency = 2\nschedule.pairs = 2\n\

@@ -63,10 +63,8 @@ fn skill_10_of_stockfish_beats_skill_5() {
 /// An engine as a shell script: greets as UCI asks, and does `on_go` when it should move.
 #[cfg(unix)]
 fn engine(folder: &Path, name: &str, on_go: &str) {
-    use std::os::unix::fs::PermissionsExt;
     let script = format!(
-        "#!/bin/sh
-while read -r word rest; do
+        "while read -r word rest; do
     case \"$word\" in
         uci) echo \"id name {name}\"; echo uciok;;
         isready) echo readyok;;
@@ -76,9 +74,7 @@ while read -r word rest; do
 done
 "
     );
-    let path = folder.join(name);
-    std::fs::write(&path, script).expect("writes");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("permits");
+    mavis_testkit::install_script(&folder.join(name), &script);
 }
 
 #[cfg(unix)]

@@ -250,3 +250,22 @@ impl Running {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_traces_are_under_way_than_fit_and_always_one() {
+        let settings = InternalSettings::default();
+        for most in [1, 500, 4_000, 8_192] {
+            let n = settings.n_traces(most);
+            let needed = |n: usize| n * (most + BESIDE);
+            assert!(
+                needed(n) <= settings.cache_tokens && needed(n + 1) > settings.cache_tokens,
+                "{most}: {n}"
+            );
+        }
+        assert_eq!(settings.n_traces(1_000_000), 1);
+    }
+}

@@ -257,7 +257,7 @@ mod peers {
         );
     }
 
-    /// The causal twin of the fourth stage.
+    /// The causal twin of the bundled model.
     fn twin() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/mavis-9m-causal.safetensors")
     }

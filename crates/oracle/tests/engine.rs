@@ -6,8 +6,8 @@ use mavis_oracle::engine::{EngineSettings, Limit, UciOracle};
 use mavis_oracle::pool::evaluate_all;
 use mavis_oracle::process::{EngineError, find_engine};
 use mavis_oracle::{Oracle, OracleError, Ranking, Score};
+use mavis_testkit::install_script;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -152,12 +152,11 @@ fn a_killed_engine_is_replaced_and_nothing_is_lost() {
 fn script(folder: &Path, body: &str) -> PathBuf {
     let path = folder.join("engine.sh");
     let text = format!(
-        "#!/bin/sh\nwhile read -r line; do case \"$line\" in\n\
+        "while read -r line; do case \"$line\" in\n\
          uci) echo 'id name Script 1'; echo 'option name MultiPV type spin default 1 min 1 max 500'; echo uciok;;\n\
-         isready) echo readyok;;\n{body}\nesac; done\n"
+         isready) echo readyok;;\n{body}\nesac; done"
     );
-    fs::write(&path, text).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    install_script(&path, &text);
     path
 }
 
@@ -212,13 +211,12 @@ fn an_engine_that_recovers_is_used() {
     let real = stockfish(Limit::Nodes(500)).program;
     let path = folder.path().join("engine.sh");
     let text = format!(
-        "#!/bin/sh\nif [ ! -e {0} ]; then touch {0}; echo 'option name MultiPV type spin default 1 min 1 max 9'; echo uciok; \
-         read -r a; read -r b; read -r c; echo readyok; exit 1; fi\nexec {1}\n",
+        "if [ ! -e {0} ]; then touch {0}; echo 'option name MultiPV type spin default 1 min 1 max 9'; echo uciok; \
+         read -r a; read -r b; read -r c; echo readyok; exit 1; fi\nexec {1}",
         marker.display(),
         real.display()
     );
-    fs::write(&path, text).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    install_script(&path, &text);
     let mut oracle = UciOracle::start(EngineSettings::new(path, Limit::Nodes(500))).unwrap();
     assert_eq!(oracle.evaluate(&Position::start(Rules::Chess)).unwrap().moves.len(), 20);
     assert_eq!(oracle.n_restarts(), 1);
@@ -259,8 +257,7 @@ fn what_is_missing_or_unknown_is_said_plainly() {
 }
 
 /// A small HTP engine that knows nothing but the center, and checks that it is told the position.
-const HTP_ENGINE: &str = r#"#!/bin/sh
-n=0
+const HTP_ENGINE: &str = r#"n=0
 while read -r name rest; do case "$name" in
 name) printf '= Center\n\n';;
 version) printf '= 1.5\n\n';;
@@ -278,8 +275,7 @@ fn an_htp_engine_is_an_oracle() {
     use mavis_oracle::htp::{HtpOracle, HtpQuestion, HtpSettings};
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("htp.sh");
-    fs::write(&program, HTP_ENGINE).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    install_script(&program, HTP_ENGINE);
     let start = |question| {
         HtpOracle::start(HtpSettings {
             program: program.clone(),

@@ -8,6 +8,7 @@
 //! [`check_drawing`] finds labels that are cut or cover something.
 //! [`NatsServer`] is a real queue server on loopback, alone or in a cluster.
 //! [`Program`] runs a binary in a folder of its own, as a user would.
+//! [`install_script`] writes a program that can be started at once.
 //! [`python_with`] gives a Python with a package of PyPI, for the tests behind the features `peers`.
 //!
 //! ```no_run
@@ -20,11 +21,13 @@ mod drawing;
 mod nats;
 mod program;
 mod python;
+mod script;
 
 pub use drawing::check_drawing;
 pub use nats::NatsServer;
 pub use program::Program;
 pub use python::python_with;
+pub use script::install_script;
 
 use std::env;
 use std::ffi::OsString;

@@ -178,20 +178,10 @@ mod tests {
     use mavis_data::{GamePlan, TracePlan};
     use mavis_game::Rules;
     use mavis_oracle::process::find_engine;
+    use mavis_testkit::install_script;
     use std::collections::BTreeMap;
-    use std::path::Path;
-    use std::process::Command;
 
     const LINE: &str = "uci:fish,nodes=40";
-
-    /// Makes `program` a script. A child writes it: a file that this process has open for writing cannot be started.
-    fn install(program: &Path, script: &str) {
-        let write =
-            "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$2.new\" && chmod +x \"$2.new\" && mv \"$2.new\" \"$2\"";
-        let mut shell = Command::new("/bin/sh");
-        let status = shell.args(["-c", write, "sh", script]).arg(program).status().expect("a shell");
-        assert!(status.success());
-    }
 
     /// The engine is another version while the first job runs and the wanted one before the second, as when somebody installs it:
     /// the first job fails, the second runs.
@@ -205,18 +195,18 @@ mod tests {
         let stockfish = find_engine("stockfish", Some(&mavis_testkit::engine_path())).expect("Stockfish");
         let right = format!("exec {}", stockfish.display());
         let other = format!("{} | sed -u 's/^id name Stockfish/id name Otherfish/'", stockfish.display());
-        install(&program, &right);
+        install_script(&program, &right);
         let named = BTreeMap::from([("fish".to_owned(), program.clone())]);
         let engines = Engines::find(&named).expect("an engine");
         let Identity { name, version, settings } = R::of(&engines, LINE).expect("a runner").identity();
         let input = input(LINE.into(), Arc::new(OracleName { name, version, settings }));
 
-        install(&program, &other);
+        install_script(&program, &other);
         let mut runner = ByLine::<R>::new(engines);
         let refused =
             Runner::<K>::run(&mut runner, input.clone(), &Beat::default()).err().expect("another engine");
         assert!(refused.contains("the oracle is Otherfish"), "{refused}");
-        install(&program, &right);
+        install_script(&program, &right);
         Runner::<K>::run(&mut runner, input, &Beat::default()).unwrap_or_else(|error| panic!("{error}"));
         assert!(runner.kept.is_some(), "a runner whose job succeeded is kept");
     }
