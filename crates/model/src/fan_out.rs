@@ -16,7 +16,7 @@ use std::{ops::Range, sync::Arc};
 
 /// The share of the mean probability of all likelier moves that a move needs to count as listed. Legal moves are about equally likely to
 /// come first, and the mean says better how likely than the likeliest alone; of 0.2 to 0.5 shares near this one have the most right sets
-/// over the fourth stage and the bundled model (`docs/learning.md`).
+/// over the fourth stage and the weights of `recipes/eleventh/` (`docs/learning.md`).
 pub const LEGAL_SHARE: f32 = 1.0 / 3.0;
 /// Moves that are so much less likely than the likeliest, as a logit, are not looked at: sorting two thousand takes longer than all else.
 const FAR_BEHIND: f32 = 5.0;
