@@ -5,7 +5,7 @@
 //! leaves the GPU unusable for the rest of its process.
 //!
 //! `cuda_check --stress` runs the load of a league: `--decoders N` (default 2) at once, `--passes N` (default 3000) each, `--seed N`. To find the cause of a
-//! fault, `--untimed` takes the library's first algorithm of every product, `MAVIS_CUDA_CLUSTERS=0` none that runs as clusters of blocks, `--no-graphs`
+//! fault, `--untimed` takes the library's first algorithm of every product, `MAVIS_CUDA_CLUSTERS=1` those that run as clusters of blocks, `--no-graphs`
 //! records nothing, and `--stepwise` also waits for every operation, so that the error names it. `--processes N` runs N processes of it
 //! at once, with seeds of their own: the GPU then switches between them in the midst of kernels.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints a table")]

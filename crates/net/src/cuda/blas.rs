@@ -109,7 +109,7 @@ pub(super) struct Blas {
     by_shape: HashMap<Shape, usize>,
     /// How plans are chosen from now on.
     pub(super) tuning: Tuning,
-    /// Whether plans may run as clusters of blocks, as the fastest on Hopper do; where the library has no others they do all the same.
+    /// Whether plans may run as clusters of blocks, as the library prefers on Hopper.
     clusters: bool,
 }
 
@@ -130,8 +130,8 @@ impl Blas {
         let workspace = Buffer::zeroed(context, WORKSPACE)?;
         let tuning = Tuning::THOROUGH;
         let (plans, by_shape) = (Vec::new(), HashMap::new());
-        // To find the cause of a fault beside other programs (docs/performance.md), in any command.
-        let clusters = std::env::var_os("MAVIS_CUDA_CLUSTERS").is_none_or(|value| value != "0");
+        // Clusters fail now and then where programs share a GPU, and gain next to nothing (docs/performance.md).
+        let clusters = std::env::var_os("MAVIS_CUDA_CLUSTERS").is_some_and(|value| value == "1");
         Ok(Self { handle, workspace, plans, by_shape, tuning, clusters })
     }
 
@@ -225,7 +225,7 @@ impl Blas {
         let b = layout(bf16, stored(shape.k, shape.n, shape.tb), shape.batch)?;
         let d = layout(out, (shape.m, shape.n), shape.batch)?;
         let preference = ltr::create_matmul_pref().map_err(failed("preference"))?;
-        // Most algorithms on Hopper run as clusters, so that few of a short list would be left without them.
+        // Some algorithms exist as clusters alone, so that few of a short list may be left without them.
         let n_candidates = if self.clusters { self.tuning.candidates } else { MOST_CANDIDATES };
         let mut found: Vec<lt::cublasLtMatmulHeuristicResult_t> = Vec::with_capacity(n_candidates);
         // SAFETY: all descriptors are live; `found` has room for as many results as are asked for, and its length is set to what was written.
@@ -262,14 +262,32 @@ impl Blas {
             .map(|f| f.algo)
             .collect();
         if !self.clusters {
-            let cluster = lt::cublasLtMatmulAlgoConfigAttributes_t::CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID;
-            // An algorithm that leaves its shape open may become a cluster all the same, so those that name one block come first.
-            for is_fit in [names_one_block, names_no_cluster] {
-                let fits = |algorithm: &_| is_fit(attribute(algorithm, cluster, 2));
-                if algorithms.iter().any(fits) {
-                    algorithms.retain(fits);
-                    break;
-                }
+            // For Hopper the library names clusters almost always; the algorithms of most run as single blocks too.
+            let alone: Vec<_> = algorithms
+                .iter()
+                .filter_map(|algorithm| {
+                    let alone = as_one_block(algorithm)?;
+                    // SAFETY: all descriptors are live; the result is written where it points.
+                    let checked = unsafe {
+                        let mut result = std::mem::zeroed();
+                        lt::cublasLtMatmulAlgoCheck(
+                            self.handle,
+                            operation,
+                            a,
+                            b,
+                            d,
+                            d,
+                            &raw const alone,
+                            &raw mut result,
+                        )
+                        .result()
+                        .map(|()| result)
+                    };
+                    checked.is_ok_and(|result| result.workspaceSize <= WORKSPACE).then_some(alone)
+                })
+                .collect();
+            if !alone.is_empty() {
+                algorithms = alone;
             }
             algorithms.truncate(self.tuning.candidates);
         }
@@ -318,15 +336,20 @@ fn attribute(
     found.is_ok().then_some(value)
 }
 
-/// Whether a cluster shape is one block.
-fn names_one_block(shape: Option<u32>) -> bool {
-    shape == Some(lt::cublasLtClusterShape_t::CUBLASLT_CLUSTER_SHAPE_1x1x1 as u32)
-}
-
-/// Whether a cluster shape is not one of several blocks: algorithms for older GPUs have none, or leave it open.
-fn names_no_cluster(shape: Option<u32>) -> bool {
-    let open = lt::cublasLtClusterShape_t::CUBLASLT_CLUSTER_SHAPE_AUTO as u32;
-    shape.is_none_or(|shape| shape == open) || names_one_block(shape)
+/// The same algorithm on single blocks, which the library may not have; algorithms without a cluster shape, for older GPUs, run so anyway.
+fn as_one_block(algorithm: &lt::cublasLtMatmulAlgo_t) -> Option<lt::cublasLtMatmulAlgo_t> {
+    let shape = lt::cublasLtMatmulAlgoConfigAttributes_t::CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID;
+    let mut alone = *algorithm;
+    if attribute(algorithm, shape, 2).is_some() {
+        let one_block = lt::cublasLtClusterShape_t::CUBLASLT_CLUSTER_SHAPE_1x1x1 as u16;
+        // SAFETY: the attribute is two bytes.
+        unsafe {
+            lt::cublasLtMatmulAlgoConfigSetAttribute(&raw mut alone, shape, (&raw const one_block).cast(), 2)
+                .result()
+                .ok()?;
+        }
+    }
+    Some(alone)
 }
 
 /// A column-major matrix without gaps.
@@ -432,24 +455,4 @@ pub(super) fn fill_noise(buffer: &Buffer) -> Op {
     use super::op::Argument::{Address, Int};
     let n = buffer.bytes / 4;
     Op::kernel("fill_noise", n, 256, 256, vec![Address(buffer.address), Int(n as i32)])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_block_is_no_cluster() {
-        use lt::cublasLtClusterShape_t as Cluster;
-        let shape = |shape: Cluster| Some(shape as u32);
-        for (shape, one, none) in [
-            (None, false, true),
-            (shape(Cluster::CUBLASLT_CLUSTER_SHAPE_AUTO), false, true),
-            (shape(Cluster::CUBLASLT_CLUSTER_SHAPE_1x1x1), true, true),
-            (shape(Cluster::CUBLASLT_CLUSTER_SHAPE_2x1x1), false, false),
-            (shape(Cluster::CUBLASLT_CLUSTER_SHAPE_1x2x1), false, false),
-        ] {
-            assert_eq!((names_one_block(shape), names_no_cluster(shape)), (one, none), "{shape:?}");
-        }
-    }
 }
