@@ -295,6 +295,9 @@ fn bad_tables_are_one_line_and_code_2() {
     }
     mavis.check_bad("data import games.pgn", "--out");
     mavis.check_bad("data import none.pgn --out x.parquet", "none.pgn");
+    mavis.write("lc.csv", "id,Moves\n1,e4 e5\n");
+    let line = "data import lc.csv --format lichess-csv --out x.parquet";
+    mavis.check_bad(line, "lc.csv: the header has no column 'moves_san'");
     mavis.check_bad("data annotate games.pgn --oracle nobody --out x", "unknown oracle 'nobody'");
     mavis.run("data import games.pgn --games games.parquet");
     mavis.check_bad("data unique games.parquet --out x.parquet", "got games");

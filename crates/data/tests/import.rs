@@ -72,6 +72,25 @@ fn compressed_sources_hold_the_same_games() {
     }
 }
 
+/// Without the column every line would be a game without moves.
+#[test]
+fn lichess_lines_need_their_column_of_moves() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lc.csv");
+    fs::write(&path, "id,moves_san\n1,e4 e5\n").unwrap();
+    let (_, games) = check(&path, None);
+    assert_eq!(games[0].moves, ["e2e4", "e7e5"]);
+    for bytes in [&b"id,Moves\n1,e4 e5\n"[..], b"\x93\x00\xfe,\n\xff\x01\n"] {
+        fs::write(&path, bytes).unwrap();
+        let mut importer = Importer {
+            games: Some(TableWriter::create(&folder.path().join("g.parquet")).unwrap()),
+            ..Importer::default()
+        };
+        let error = importer.import(&path, Some(Format::LichessCsv)).unwrap_err().to_string();
+        assert!(error.ends_with("lc.csv: the header has no column 'moves_san'"), "{error}");
+    }
+}
+
 #[test]
 fn broken_games_are_counted_and_do_not_stop_the_rest() {
     let folder = tempfile::tempdir().unwrap();

@@ -225,6 +225,11 @@ pub(super) fn lichess_csv(importer: &mut Importer, path: &Path, source: Source) 
     };
     let mut reader = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(source);
     let header = reader.byte_headers().map_err(fault)?.clone();
+    // Without it every line would be a game of no moves.
+    if !header.iter().any(|column| column == b"moves_san") {
+        let reason = "the header has no column 'moves_san'".to_owned();
+        return Err(ImportError::Misfit { path: path.to_owned(), reason });
+    }
     for row in reader.byte_records() {
         let row = row.map_err(fault)?;
         let number = row.position().map_or(0, csv::Position::line);
