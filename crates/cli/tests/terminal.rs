@@ -1,11 +1,15 @@
-//! `mavis play` with a person: at a real pseudo-terminal, and over a pipe.
+//! `mavis play` with a person: at a real pseudo-terminal, and over a pipe; and what is saved of games without one.
 #![allow(clippy::unwrap_used, reason = "a panic is the failure a test wants to show")]
 
 use crate::support::pty;
 
 use mavis_testkit::Program;
 use pty::Terminal;
-use std::{fs, path::PathBuf, process::Command};
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
 
 fn program() -> Program {
     Program::new(env!("CARGO_BIN_EXE_mavis"))
@@ -156,4 +160,51 @@ fn bad_seats_are_refused() {
     program.check_bad("play hex --side green", "'green' is not first, second, red or blue");
     program.check_bad("play --continue no.pgn", "cannot read no.pgn");
     program.check_bad("play chess --json", "--json is for games between two players");
+}
+
+/// A GTP engine that plays the first column and stops in its second move, so that the game stays unfinished.
+const STOPS: &str = r#"#!/bin/sh
+moves=0
+while read command rest; do
+  case $command in
+    genmove)
+      moves=$((moves + 1))
+      if [ $moves -gt 1 ]; then touch second; exec cat >/dev/null; fi
+      printf '= 1\n\n';;
+    quit) exit;;
+    known_command) printf '= false\n\n';;
+    *) printf '= \n\n';;
+  esac
+done
+"#;
+
+#[test]
+fn a_game_between_two_players_is_saved_after_every_move() {
+    let program = program();
+    program.write("engine.sh", STOPS);
+    let line = "play connect4 --first 'gtp:sh,args=engine.sh' --second random --save game.pgn --quiet";
+    let mut playing = command(&program, line).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let second = program.folder().join("second");
+    while !second.exists() {
+        assert!(playing.try_wait().unwrap().is_none(), "the game ended");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    playing.kill().unwrap();
+    playing.wait().unwrap();
+    let saved = fs::read_to_string(program.folder().join("game.pgn")).unwrap();
+    assert!(saved.contains("[Result \"*\"]") && saved.contains("1. 1 "), "{saved}");
+
+    let whole = "play connect4 --first random --second random --save whole.pgn --quiet";
+    program.run(whole);
+    let saved = fs::read_to_string(program.folder().join("whole.pgn")).unwrap();
+    assert!(!saved.contains("[Result \"*\"]"), "{saved}");
+}
+
+#[test]
+fn a_path_that_cannot_be_written_is_known_before_the_first_move() {
+    let program = program();
+    let output = program.output("play connect4 --first random --second random --save none/game.pgn --quiet");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && message.contains("cannot write none/game.pgn"), "{message}");
+    assert!(output.stdout.is_empty(), "no move was played");
 }

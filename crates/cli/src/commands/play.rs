@@ -143,7 +143,11 @@ impl Play {
             max_plies: self.max_plies,
             ..Referee::default()
         };
-        let mut watch = Watch { boards: !self.quiet && !self.json, json: self.json, failed: None };
+        let saving = match self.save {
+            Some(path) => Some(Saving::begin(SavedGame::new(Some(path), start, names.clone())?, start)?),
+            None => None,
+        };
+        let mut watch = Watch { boards: !self.quiet && !self.json, json: self.json, saving, failed: None };
         if watch.boards {
             answer(&start.drawing())?;
         }
@@ -159,27 +163,51 @@ impl Play {
             true => answer_json(&Played::new(&record, names_of)),
             false => print_result(&record, &names_of),
         };
-        // After the answer, which a path that cannot be written must not cost.
-        if let Some(path) = self.save {
-            let moves: Vec<Move> = record.moves.iter().map(|made| made.mv).collect();
+        // After the answer, which a disk that is full must not cost.
+        if let Some(saving) = watch.saving {
             let result = record.verdict.as_ref().map_or("*", |verdict| verdict.outcome.as_str());
-            let saved = SavedGame::new(Some(path), start, names.clone())?;
-            saved.write(start, &moves, result)?;
-            wrote(&saved.path);
+            saving.write(result)?;
+            wrote(&saving.saved.path);
         }
         answered
     }
 }
 
-/// Prints each move as it is played.
+/// Saves and prints each move as it is played.
 struct Watch {
     boards: bool,
     json: bool,
+    saving: Option<Saving>,
     failed: Option<anyhow::Error>,
+}
+
+/// The file of a game between two players, and the game so far.
+struct Saving {
+    saved: SavedGame,
+    start: Position,
+    moves: Vec<Move>,
+}
+
+impl Saving {
+    /// Writes the game without moves, so that a path that cannot be written is known before the first one.
+    fn begin(saved: SavedGame, start: &Position) -> anyhow::Result<Self> {
+        let saving = Self { saved, start: start.clone(), moves: Vec::new() };
+        saving.write("*")?;
+        Ok(saving)
+    }
+
+    fn write(&self, result: &str) -> anyhow::Result<()> {
+        self.saved.write(&self.start, &self.moves, result)
+    }
 }
 
 impl Observer for Watch {
     fn moved(&mut self, made: &MoveRecord, position: &Position) -> Option<mavis_play::Verdict> {
+        if let Some(saving) = &mut self.saving {
+            saving.moves.push(made.mv);
+            // The game continues if this fails: the next move writes all of it again, and the last failure is reported.
+            let _ = saving.write("*");
+        }
         if self.json || self.failed.is_some() {
             return None;
         }
