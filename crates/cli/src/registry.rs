@@ -1,8 +1,10 @@
 //! Every player the binary knows.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use crate::input::BadInput;
 use mavis_bundled::Surroundings;
-use mavis_play::{BuildError, Kind, Registry};
+use mavis_game::Rules;
+use mavis_play::{BuildError, Kind, Player, PlayerError, Registry};
 
 /// The registry with all kinds, the human by name: only `mavis play` has a seat for a person. Engines are found on the user's `PATH`.
 pub(crate) fn players() -> Registry {
@@ -19,6 +21,18 @@ pub(crate) fn players() -> Registry {
         }),
     });
     registry
+}
+
+/// Refuses a player that can play none of these games. One whose network fails still moves as an engine, so it may.
+pub(crate) fn check_plays(player: &mut dyn Player, games: &[Rules]) -> Result<(), BadInput> {
+    let mut refusal = None;
+    for &rules in games {
+        match player.ready_for(rules) {
+            Ok(()) | Err(PlayerError::Broken(_)) => return Ok(()),
+            Err(error) => refusal = refusal.or(Some(error)),
+        }
+    }
+    refusal.map_or(Ok(()), |error| Err(BadInput::new(error)))
 }
 
 /// The kinds of player as help text, one line each.

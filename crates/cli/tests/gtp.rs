@@ -86,6 +86,16 @@ fn a_session_as_a_controller_holds_it() {
 }
 
 #[test]
+fn a_size_that_the_player_does_not_know_is_unacceptable() {
+    let mut engine = engine("hex:size=7", "probs");
+    assert_eq!(ask(&mut engine, "boardsize 9"), "? unacceptable size");
+    // The board stays as it was.
+    assert_eq!(ask(&mut engine, "play black g7"), "");
+    assert_eq!(ask(&mut engine, "boardsize 7"), "");
+    assert!(!ask(&mut engine, "genmove black").is_empty());
+}
+
+#[test]
 fn the_final_score_of_othello_is_a_number_of_discs() {
     let mut engine = engine("othello", "random");
     // The winner gets the empty squares.
@@ -271,9 +281,13 @@ fn ten_thousand_random_lines_do_not_stop_it() {
 
 #[test]
 fn bad_arguments_are_one_line_and_code_2() {
-    for (game, player, part) in
-        [("go", "mcts", "unknown game"), ("hex", "mctz", "did you mean 'mcts'"), ("hex", "human", "a human")]
-    {
+    for (game, player, part) in [
+        ("go", "mcts", "unknown game"),
+        ("hex", "mctz", "did you mean 'mcts'"),
+        ("hex", "human", "a human"),
+        ("hex:size=9", "probs", "no bundled net plays hex:size=9"),
+        ("othello", "probs:connect4", "othello"),
+    ] {
         let output = std::process::Command::new(program()).args(arguments(game, player)).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         let text = String::from_utf8(output.stderr).unwrap();

@@ -270,6 +270,13 @@ fn hash_bounds_the_memory_of_the_tree() {
 }
 
 #[test]
+fn a_player_of_another_game_is_refused_at_the_start() {
+    let mavis = mavis_testkit::Program::new(env!("CARGO_BIN_EXE_mavis"));
+    mavis.check_bad("uci --player probs", "no bundled net plays chess");
+    mavis.check_bad("uci --player probs:othello", "does not play chess");
+}
+
+#[test]
 fn ten_thousand_random_lines_do_not_stop_it() {
     let mut engine = Engine::start("mcts:sims=20");
     let mut nonsense = Nonsense::new(7, HEADS, WORDS, 6);

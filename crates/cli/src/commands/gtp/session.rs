@@ -138,6 +138,7 @@ impl GtpSession {
             return Err(BadInput::new("a human cannot be the engine: stdin belongs to the controller").into());
         }
         let mut player = registry::players().build(spec, seed).or_bad_input()?;
+        registry::check_plays(&mut *player, &[rules])?;
         player.new_game(rules);
         Ok(Self {
             rules,
@@ -186,7 +187,10 @@ impl GtpSession {
             Rules::Hex { swap, .. } => {
                 let size = u8::try_from(width).ok().filter(|size| (3..=19).contains(size));
                 let size = size.filter(|_| height.is_none_or(|height| height == width));
-                self.rules = Rules::Hex { size: size.ok_or_else(unacceptable)?, swap };
+                let rules = Rules::Hex { size: size.ok_or_else(unacceptable)?, swap };
+                // Some players know one size only.
+                registry::check_plays(&mut *self.player, &[rules]).map_err(|_| unacceptable())?;
+                self.rules = rules;
             }
             Rules::Connect4 if fits((7, 6)) => {}
             Rules::Chess | Rules::Chess960 | Rules::Othello if fits((8, 8)) => {}

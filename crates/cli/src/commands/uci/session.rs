@@ -39,7 +39,9 @@ impl UciSession {
         if spec.kind == "human" {
             return Err(BadInput::new("a human cannot be the engine: stdin belongs to the GUI").into());
         }
-        let player = registry.build(&spec, seed).or_bad_input()?;
+        let mut player = registry.build(&spec, seed).or_bad_input()?;
+        // A GUI may ask for either; a player that knows one of them is an engine for it.
+        registry::check_plays(&mut *player, &[Rules::Chess, Rules::Chess960])?;
         let position = Position::start(Rules::Chess);
         Ok(Self {
             registry,
