@@ -310,6 +310,29 @@ fn bad_tables_are_one_line_and_code_2() {
 }
 
 #[test]
+fn an_export_that_fails_leaves_the_old_file() {
+    let mavis = program();
+    let line = "data selfplay --game connect4 --n-games 1 --seed 3 --out made --position";
+    let start = "......./x..x..o/oo.xo.o/xxooxox/oxxxoox/xooxxxo o";
+    assert!(mavis.command(line).arg(start).output().unwrap().status.success());
+    mavis.write("old", "old");
+    // A bag holds no Connect Four, and PGN no annotations.
+    for format in ["bag", "pgn"] {
+        for out in ["old", "new"] {
+            let line = format!("data export made/annotations --format {format} --out {out}");
+            assert!(!mavis.output(&line).status.success(), "{line}");
+        }
+        assert_eq!(fs::read_to_string(mavis.folder().join("old")).unwrap(), "old", "{format}");
+        assert!(!mavis.folder().join("new").exists(), "{format}");
+    }
+    mavis.check_bad("data export made/annotations --format tsv --out none/new", "cannot write none/new");
+    mavis.run("data export made/annotations --format tsv --out old");
+    assert!(fs::read_to_string(mavis.folder().join("old")).unwrap().starts_with("game\t"));
+    let mut left = fs::read_dir(mavis.folder()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(left.all(|name| !name.to_string_lossy().ends_with(".partial")));
+}
+
+#[test]
 fn tablebases_annotate_endings_and_set_the_rest_aside() {
     let mavis = program();
     let endings =

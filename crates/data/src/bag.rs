@@ -15,6 +15,7 @@
     )
 )]
 
+use mavis_stable::kill_safe::PartialFile;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -212,9 +213,9 @@ fn read_offset(index: &mut impl Read) -> io::Result<u64> {
     Ok(u64::from_le_bytes(bytes))
 }
 
-/// Writes a bag. The offsets wait in memory, 8 bytes a record.
+/// Writes a bag, which has its name once it is finished. The offsets wait in memory, 8 bytes a record.
 pub struct BagWriter {
-    file: BufWriter<File>,
+    file: BufWriter<PartialFile>,
     compressed: bool,
     ends: Vec<u64>,
     scratch: Vec<u8>,
@@ -227,7 +228,7 @@ impl BagWriter {
     /// When the file cannot be made.
     pub fn create(path: &Path) -> io::Result<Self> {
         Ok(Self {
-            file: BufWriter::new(File::create(path)?),
+            file: BufWriter::new(PartialFile::create(path)?),
             compressed: path.extension().is_some_and(|extension| extension == "bagz"),
             ends: Vec::new(),
             scratch: Vec::new(),
@@ -250,7 +251,7 @@ impl BagWriter {
         Ok(())
     }
 
-    /// Writes the index and gives the number of records.
+    /// Writes the index, gives the file its name and returns the number of records.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -258,7 +259,7 @@ impl BagWriter {
         for end in &self.ends {
             self.file.write_all(&end.to_le_bytes())?;
         }
-        self.file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+        self.file.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
         Ok(self.ends.len() as u64)
     }
 }

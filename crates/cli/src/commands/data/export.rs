@@ -6,9 +6,9 @@ use crate::input::BadInput;
 use clap::{Args, ValueEnum};
 use mavis_data::bag::BagKind;
 use mavis_data::export::{ExportError, export_bag, export_jsonl, export_pgn, export_tsv};
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use mavis_stable::kill_safe::replace_file;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 
 /// Writes a table in another format.
 ///
@@ -48,15 +48,12 @@ impl Export {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let n_rows = match (self.format, &self.out) {
             (ExportFormat::Bag, None) => return Err(BadInput::new("a bag needs --out FILE").into()),
-            (ExportFormat::Bag, Some(out)) => export_bag(&self.tables, out, self.kind.into()),
-            (format, Some(out)) => {
-                let file = File::create(out)
-                    .map_err(|error| BadInput::new(format!("cannot write {}: {error}", out.display())))?;
-                self.text(format, BufWriter::new(file))
+            (ExportFormat::Bag, Some(out)) => {
+                export_bag(&self.tables, out, self.kind.into()).map_err(failure)?
             }
-            (format, None) => self.text(format, BufWriter::new(std::io::stdout().lock())),
-        }
-        .map_err(failure)?;
+            (_, Some(out)) => self.text_file(out)?,
+            (_, None) => self.text(BufWriter::new(io::stdout().lock())).map_err(failure)?,
+        };
         match self.out {
             Some(out) => {
                 wrote(&out);
@@ -66,8 +63,28 @@ impl Export {
         }
     }
 
-    fn text(&self, format: ExportFormat, out: impl Write) -> Result<u64, ExportError> {
-        match format {
+    /// Writes a file that gets its name once it is complete.
+    fn text_file(&self, out: &Path) -> anyhow::Result<u64> {
+        let mut exported = None;
+        let written = replace_file(out, |file| {
+            match exported.insert(self.text(file)) {
+                Ok(_) => Ok(()),
+                // It only leaves the file as it was; the export's own error is the one that is reported.
+                Err(_) => Err(io::ErrorKind::Other.into()),
+            }
+        });
+        let n_rows = exported.transpose().map_err(failure)?;
+        match (written, n_rows) {
+            (Ok(()), n_rows) => Ok(n_rows.unwrap_or_default()),
+            (Err(error), Some(_)) => Err(failure(error.into())),
+            (Err(error), None) => {
+                Err(BadInput::new(format!("cannot write {}: {error}", out.display())).into())
+            }
+        }
+    }
+
+    fn text(&self, out: impl Write) -> Result<u64, ExportError> {
+        match self.format {
             ExportFormat::Tsv => export_tsv(&self.tables, out),
             ExportFormat::Pgn => export_pgn(&self.tables, out),
             _ => export_jsonl(&self.tables, out),
