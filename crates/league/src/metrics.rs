@@ -24,7 +24,7 @@ pub use seen::{SeenSample, positions_seen, seen};
 pub use solver::{SolverSample, solver, solver_sample};
 pub use table::{metric_columns, metric_table, metrics_json};
 
-use crate::numeric::{Estimate, mean_estimate, wilson};
+use crate::numeric::{Estimate, bounded_mean, wilson};
 use std::ops::RangeInclusive;
 
 /// One number with its interval, over all samples and by band.
@@ -57,13 +57,11 @@ impl Metric {
         })
     }
 
-    /// The mean of the samples, by Student's interval within the `range` of their values; each sample is
-    /// `(band value, value)`.
+    /// The mean of the samples, by Student's interval within the `range` of their values, as [`bounded_mean`] has it; each sample
+    /// is `(band value, value)`.
     #[must_use]
     pub fn mean(name: &str, samples: &[(f64, f64)], bands: &Bands, range: RangeInclusive<f64>) -> Self {
-        Self::by(name, samples, bands, |values| {
-            mean_estimate(values).map(|estimate| estimate.within(range.clone()))
-        })
+        Self::by(name, samples, bands, |values| bounded_mean(values, range.clone()))
     }
 
     fn by<T: Copy>(

@@ -6,4 +6,4 @@ mod proportion;
 
 pub(crate) use matrix::{Cholesky, Matrix, solve};
 pub use normal::{cumulative_normal, normal_quantile, student_quantile};
-pub use proportion::{Estimate, mean_estimate, wilson, wilson_share};
+pub use proportion::{Estimate, bounded_mean, mean_estimate, wilson, wilson_share};

@@ -121,6 +121,23 @@ fn scoring_compares_in_pairs() {
     close(value(&metrics[11]), 0.1);
 }
 
+/// Two positions that both ways of scoring miss say little about the next.
+#[test]
+fn shares_of_few_samples_have_wide_intervals() {
+    let missed = sample(1.0, Some(2), &[(1, 0.7)]);
+    let pair = ScoringSample { mean: missed.clone(), max: missed.clone() };
+    let metrics = scoring(&[pair.clone(), pair], &Bands::none());
+    let by_actions = actions(&[missed.clone(), missed], &Bands::none());
+    for (metric, expected) in [(0, 0), (1, 0), (3, 1), (4, 1)] {
+        assert_eq!(metrics[metric].overall, by_actions[expected].overall, "{}", metrics[metric].name);
+    }
+    let found = reliability(&[(1.0, 1.0); 5], 10);
+    for metric in metrics.iter().chain(&found).filter(|metric| metric.name != "expected calibration error") {
+        let estimate = metric.overall.expect("samples").estimate;
+        assert!(estimate.low < estimate.high, "{}: {estimate:?}", metric.name);
+    }
+}
+
 #[test]
 fn legality_has_the_rows_of_table_3() {
     use mavis_lang::Commands;

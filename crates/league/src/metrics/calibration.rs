@@ -1,7 +1,7 @@
 //! Whether a value of 0.7 wins 70 times in 100.
 
 use super::{Bands, Measured, Metric};
-use crate::numeric::{Estimate, mean_estimate};
+use crate::numeric::{Estimate, bounded_mean};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -42,18 +42,18 @@ pub struct ReliabilityBin {
 pub fn calibration(samples: &[(f64, f64)], n_bins: usize) -> Option<Calibrated> {
     let n_bins = n_bins.max(1);
     let errors: Vec<f64> = samples.iter().map(|(value, result)| (value - result).powi(2)).collect();
-    let brier = mean_estimate(&errors)?.within(0.0..=1.0);
+    let brier = bounded_mean(&errors, 0.0..=1.0)?;
     let mut bins = Vec::new();
     for k in 0..n_bins {
         let inside: Vec<&(f64, f64)> =
             samples.iter().filter(|(value, _)| place(*value, n_bins) == k).collect();
         let results: Vec<f64> = inside.iter().map(|(_, result)| *result).collect();
-        let Some(actual) = mean_estimate(&results) else { continue };
+        let Some(actual) = bounded_mean(&results, 0.0..=1.0) else { continue };
         bins.push(ReliabilityBin {
             low: k as f64 / n_bins as f64,
             high: (k + 1) as f64 / n_bins as f64,
             predicted: inside.iter().map(|(value, _)| *value).sum::<f64>() / inside.len() as f64,
-            actual: actual.within(0.0..=1.0),
+            actual,
             n: inside.len(),
         });
     }

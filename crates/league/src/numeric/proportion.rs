@@ -77,6 +77,28 @@ pub fn mean_estimate(sample: &[f64]) -> Option<Estimate> {
     Some(Estimate::symmetric(mean, student_quantile(0.975, n - 1.0) * (variance / n).sqrt()))
 }
 
+/// The mean of values that lie in `range`, with Student's interval as far as it lies there; `None` for an empty sample.
+///
+/// Values that are all equal show no spread to reckon with. For them the share of other values is taken to be anything up to
+/// Wilson's bound for none among so many, which at the ends of the range gives Wilson's interval.
+#[must_use]
+pub fn bounded_mean(sample: &[f64], range: RangeInclusive<f64>) -> Option<Estimate> {
+    let estimate = mean_estimate(sample)?;
+    let (low, high) = (*range.start(), *range.end());
+    match sample {
+        [first, second, rest @ ..] if first == second && rest.iter().all(|value| value == first) => {
+            let unseen = wilson(0, sample.len() as u64)?.high;
+            let value = estimate.value;
+            Some(Estimate {
+                value,
+                low: value - unseen * (value - low),
+                high: value + unseen * (high - value),
+            })
+        }
+        _ => Some(estimate.within(range)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,9 +121,20 @@ mod tests {
         assert!((estimate.value - 3.5).abs() < 1e-12);
         assert!((estimate.margin() - 2.571 * (3.5_f64 / 6.0).sqrt()).abs() < 1e-2);
         assert!(mean_estimate(&[]).is_none());
-        let shares = mean_estimate(&[1.0, 0.0]).expect("not empty").within(0.0..=1.0);
+        let shares = bounded_mean(&[1.0, 0.0], 0.0..=1.0).expect("not empty");
         assert_eq!((shares.low, shares.value, shares.high), (0.0, 0.5, 1.0));
-        let single = mean_estimate(&[0.25]).expect("not empty").within(0.0..=1.0);
+        let single = bounded_mean(&[0.25], 0.0..=1.0).expect("not empty");
         assert_eq!((single.low, single.high), (0.0, 1.0), "one value says nothing of its spread");
+    }
+
+    #[test]
+    fn equal_values_leave_room_for_others() {
+        for (value, hits) in [(0.0, 0), (1.0, 5)] {
+            let (equal, share) = (bounded_mean(&[value; 5], 0.0..=1.0), wilson(hits, 5));
+            let (equal, share) = (equal.expect("not empty"), share.expect("n > 0"));
+            assert!((equal.low - share.low).abs() < 1e-12 && (equal.high - share.high).abs() < 1e-12);
+        }
+        let none = bounded_mean(&[0.0; 5], -1.0..=1.0).expect("not empty");
+        assert!(none.low == -none.high && none.high > 0.4, "{none:?}");
     }
 }
