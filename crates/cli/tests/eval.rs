@@ -108,6 +108,11 @@ fn values_are_checked_for_reliability_and_both_ways_of_scoring() {
     assert!(ways.contains("regret, gain of mean scoring"), "{ways}");
     mavis.check_bad("eval scoring --player random --input made/annotations", "no distributions");
     mavis.check_bad("eval calibration --player random --input made/annotations", "no values");
+    // It gives a value only where it sees the end of the game.
+    let sees_ends = mavis.output("eval calibration --player lookahead:1 --input made/annotations");
+    let noted = String::from_utf8(sees_ends.stderr).unwrap();
+    assert!(noted.contains("positions got no value from lookahead:1"), "{noted}");
+    assert!(!noted.contains("stopped"), "{noted}");
     for bins in [0, 1001] {
         let line = format!("eval calibration --input made/annotations --bins {bins}");
         mavis.check_bad(&line, "is not in 1..=1000; see mavis eval calibration --help");

@@ -43,10 +43,19 @@ pub(super) struct Asked {
     json: bool,
 }
 
-/// The answers that came, in order, and how many were asked for.
+/// What the answers gave, in order, and how many came and were asked for.
 pub(super) struct Answers<R> {
     pub(super) list: Vec<R>,
-    pub(super) n_asked: usize,
+    n_answered: usize,
+    n_asked: usize,
+}
+
+impl<R> Answers<Option<R>> {
+    /// Leaves out the answers that gave nothing to measure.
+    pub(super) fn flatten(self) -> Answers<R> {
+        let Self { list, n_answered, n_asked } = self;
+        Answers { list: list.into_iter().flatten().collect(), n_answered, n_asked }
+    }
 }
 
 #[derive(Serialize)]
@@ -102,8 +111,8 @@ impl Asked {
         bar.finish_and_clear();
         let mut answers = answers?;
         answers.sort_by_key(|(idx, _)| *idx);
-        let list = answers.into_iter().map(|(_, answer)| answer).collect();
-        Ok(Answers { list, n_asked: items.len() })
+        let list: Vec<R> = answers.into_iter().map(|(_, answer)| answer).collect();
+        Ok(Answers { n_answered: list.len(), list, n_asked: items.len() })
     }
 
     fn n_threads(&self, spec: &PlayerSpec) -> usize {
@@ -117,13 +126,17 @@ impl Asked {
 
     /// The metrics as a table or as JSON, from so many answers.
     pub(super) fn show<R>(&self, answers: &Answers<R>, metrics: &[Metric]) -> anyhow::Result<()> {
-        let (n, n_asked) = (answers.list.len(), answers.n_asked);
+        let (n, n_answered, n_asked) = (answers.list.len(), answers.n_answered, answers.n_asked);
         if self.json {
             let metrics = metrics_json(metrics);
             return answer_json(&Shown { player: self.player.clone(), n, n_asked, metrics });
         }
-        if n < n_asked {
-            note(&format!("stopped after {n} of {n_asked}"));
+        if n_answered < n_asked {
+            note(&format!("stopped after {n_answered} of {n_asked}"));
+        }
+        if n < n_answered {
+            let n_without = n_answered - n;
+            note(&format!("{n_without} of {n_answered} positions got no value from {}", self.player));
         }
         answer(&metric_table(metrics))
     }

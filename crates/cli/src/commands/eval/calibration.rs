@@ -1,6 +1,5 @@
 //! `mavis eval calibration`: whether values are what they say.
 
-use super::asked::Answers;
 use super::compared::{Compared, sample};
 use crate::input::BadInput;
 use crate::registry;
@@ -26,13 +25,13 @@ pub(crate) struct Calibration {
 impl Calibration {
     pub(crate) fn run(self) -> anyhow::Result<()> {
         let asked = &self.compared.asked;
-        let (Answers { list, n_asked }, _) = self.compared.ask(|record, analysis| {
+        let (answers, _) = self.compared.ask(|record, analysis| {
             let sample = sample(record, analysis);
             let annotated = |mv| sample.annotated.iter().find(|(known, _)| *known == mv);
             let valued = sample.predicted.iter().filter_map(|(mv, value)| Some((*value, annotated(*mv)?.1)));
             Ok(pick(&valued.collect::<Vec<_>>(), asked.seed ^ record.position.key()))
         })?;
-        let pairs = Answers { list: list.into_iter().flatten().collect(), n_asked };
+        let pairs = answers.flatten();
         if pairs.list.is_empty() {
             let player = &asked.player;
             return Err(BadInput::new(format!("{player} gives no values to moves")).into());

@@ -1,6 +1,6 @@
 //! `mavis eval solver`: Connect Four moves against perfect play.
 
-use super::asked::{Answers, Asked};
+use super::asked::Asked;
 use crate::input::BadInput;
 use crate::registry;
 use anyhow::Context;
@@ -38,11 +38,11 @@ impl Solver {
             return Err(BadInput::new(format!("no plies from {from} to {to} (at most 41)")).into());
         }
         let positions = self.draw()?;
-        let Answers { list, n_asked } =
+        let answers =
             self.asked.ask_all(&positions, Connect4Solver::default, |player, exact, position, limit| {
                 solver_sample(player, exact, position, limit).with_context(|| format!("position {position}"))
             })?;
-        let samples = Answers { list: list.into_iter().flatten().collect(), n_asked };
+        let samples = answers.flatten();
         self.asked.show(&samples, &solver(&samples.list, &Bands::every(6.0, 0.0, 42.0)))
     }
 
