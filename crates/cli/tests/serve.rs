@@ -57,6 +57,20 @@ fn serve_refuses_bad_arguments_in_one_line() {
     mavis.check_bad("serve --token 'a b'", "letters and digits");
 }
 
+#[test]
+fn bundled_nets_play_by_their_names_and_files_do_not() {
+    let server = Server::start(&[]);
+    let mut stream = BufReader::new(TcpStream::connect(&server.address).unwrap());
+    let mut choose = |player: &str| {
+        let body = format!(r#"{{"place": {{"game": "connect4"}}, "player": "{player}"}}"#);
+        post(&mut stream, "/api/choose", &body)
+    };
+    let (status, text) = choose("probs:connect4");
+    assert_eq!(status, 200, "{text}");
+    let (status, text) = choose("probs:./connect4");
+    assert!(status == 403 && text.contains("names a program or file"), "{text}");
+}
+
 /// The model over HTTP is the model in the program: a choice as good by its own values, with the same value. It asks for all 64 values of a
 /// move, since the 20 likeliest, the most that other servers list, have another mean where a distribution is wide.
 #[test]

@@ -32,13 +32,15 @@ const LONGEST_LINE: usize = 500;
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     allowed: Vec<PlayerSpec>,
+    /// Names of nets inside the program, which `probs:NAME` takes before it looks for a file.
+    nets: Vec<&'static str>,
 }
 
 impl Policy {
-    /// The default policy and these players besides.
+    /// The default policy, and these players and bundled nets of `probs` besides.
     #[must_use]
-    pub fn new(allowed: Vec<PlayerSpec>) -> Self {
-        Self { allowed }
+    pub fn new(allowed: Vec<PlayerSpec>, nets: impl IntoIterator<Item = &'static str>) -> Self {
+        Self { allowed, nets: nets.into_iter().collect() }
     }
 
     /// Reads a player line and refuses what is not allowed.
@@ -102,10 +104,15 @@ impl Policy {
                 _ => ApiError::bad(format!("player '{kind}' is unknown or not for clients")),
             });
         }
+        let names_file = spec.argument.as_deref().is_some_and(|argument| match kind {
+            "lookahead" => false,
+            "probs" => !self.nets.contains(&argument),
+            _ => true,
+        });
         let reserved = spec.options.keys().find(|key| RESERVED.contains(&key.as_str()));
         match reserved {
             Some(key) => Err(refused(&format!("sets '{key}'"))),
-            None if spec.argument.is_some() && kind != "lookahead" => Err(refused("names a program or file")),
+            None if names_file => Err(refused("names a program or file")),
             None => Ok(()),
         }
     }
@@ -140,7 +147,7 @@ mod tests {
     use super::*;
 
     fn check(allowed: &[&str], line: &str, rules: Rules, expected: bool) {
-        let policy = Policy::new(allowed.iter().map(|line| line.parse().unwrap()).collect());
+        let policy = Policy::new(allowed.iter().map(|line| line.parse().unwrap()).collect(), ["othello"]);
         assert_eq!(policy.permits(line, rules), expected, "{line} with {allowed:?}");
     }
 
@@ -160,6 +167,9 @@ mod tests {
             "mav:device=cuda",
             "predictor:x",
             "probs:/etc/shadow",
+            "probs:./othello",
+            "probs:othello,device=cuda",
+            "mav:othello",
             "probs:device=cuda",
             "oracle:sh",
             "oracle",
@@ -193,6 +203,7 @@ mod tests {
             "mpc:evaluator=mav",
             "staged:mav-mcts,opening=mav,moves=4",
             "probs:expand=50",
+            "probs:othello,expand=50",
         ] {
             check(&[], line, Rules::Chess, true);
         }

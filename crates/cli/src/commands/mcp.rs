@@ -31,7 +31,7 @@ impl Mcp {
         let settings = WebSettings {
             registry,
             model: bundled::model,
-            policy: Policy::new(allowed),
+            policy: Policy::new(allowed, bundled::NETS.iter().map(|net| net.name)),
             limits: Limits { thinking, ..Limits::default() },
             hosts: Vec::new(),
             folders: Vec::new(),

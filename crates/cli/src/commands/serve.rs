@@ -85,7 +85,7 @@ impl Serve {
         let settings = WebSettings {
             registry,
             model: bundled::model,
-            policy: Policy::new(allowed),
+            policy: Policy::new(allowed, bundled::NETS.iter().map(|net| net.name)),
             limits,
             hosts,
             folders: if self.show.is_empty() { usual_folders() } else { self.show },
