@@ -57,6 +57,12 @@ pub(crate) fn at_once(text: &str) -> Result<usize, String> {
     count::<1024>(text)
 }
 
+/// The first or drawn items of an input.
+pub(crate) fn limit(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "expected a whole number from 1".to_owned())
+}
+
 /// Positions that are held in memory.
 pub(crate) fn in_memory(text: &str) -> Result<usize, String> {
     count::<1_000_000>(text)

@@ -35,6 +35,7 @@ fn puzzles_are_solved_and_counted() {
     assert_eq!(both["n"].as_u64(), Some(2), "{both}");
     let model = mavis.stdout("eval puzzles --input p.csv");
     assert!(model.contains("puzzles solved"), "{model}");
+    mavis.check_bad("eval puzzles --input p.csv --limit 0", "expected a whole number from 1");
     mavis.check_bad("eval puzzles --input none.csv", "cannot read none.csv");
     mavis.write("bad.csv", "FEN,Moves\nno position,e2e4 e7e5\n");
     mavis.check_bad("eval puzzles --input bad.csv", "line 2");
@@ -181,6 +182,9 @@ fn positions_of_games_are_looked_up_in_the_training_table() {
     assert_eq!((share * n as f64).round() as u64, n - 2, "all but the empty boards of two games: {shown}");
     mavis.check_bad("eval seen --league l --player nobody --input own.parquet", "no player 'nobody'");
     mavis.check_bad("eval seen --league none --input own.parquet", "none");
+    mavis.write("chess.txt", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\n");
+    mavis.run("data import chess.txt --out chess.parquet");
+    mavis.check_bad("eval seen --league l --input chess.parquet", "no position of connect4");
 }
 
 /// The columns that lead to every position of a league's games but the first, one position per line.

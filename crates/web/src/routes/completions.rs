@@ -114,12 +114,10 @@ fn prompts(prompt: &TextOrTokens) -> Result<Vec<Vec<Token>>, ApiError> {
     let vocabulary = mavis_lang::vocabulary();
     let encode =
         |text: &String| vocabulary.encode(text).map_err(|error| ApiError::bad(format!("prompt: {error}")));
-    let check = |tokens: &Vec<Token>| {
-        let known = |token: &&Token| vocabulary.string(**token).is_none();
-        match tokens.iter().find(known) {
-            Some(token) => Err(ApiError::bad(format!("prompt: {token} is not a token of the vocabulary"))),
-            None => Ok(tokens.clone()),
-        }
+    let check = |ids: &Vec<i64>| -> Result<Vec<Token>, ApiError> {
+        let known = |id: &i64| Token::try_from(*id).ok().filter(|token| vocabulary.string(*token).is_some());
+        let unknown = |id| ApiError::bad(format!("prompt: {id} is not a token of the vocabulary"));
+        ids.iter().map(|id| known(id).ok_or_else(|| unknown(id))).collect()
     };
     let prompts: Vec<Vec<Token>> = match prompt {
         TextOrTokens::Text(text) => vec![encode(text)?],

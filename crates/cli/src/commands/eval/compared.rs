@@ -24,7 +24,7 @@ pub(super) struct Compared {
     #[arg(long)]
     game: Option<String>,
     /// Number of positions, drawn by the seed. Default: all
-    #[arg(long)]
+    #[arg(long, value_parser = crate::input::limit)]
     limit: Option<usize>,
 }
 

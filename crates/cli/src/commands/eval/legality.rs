@@ -45,7 +45,7 @@ pub(crate) struct Legality {
     #[arg(long, value_name = "N", value_parser = crate::input::in_memory)]
     ood: Option<usize>,
     /// Maximum number of positions of each input: the first puzzles, or rows drawn by the seed. Default: all
-    #[arg(long)]
+    #[arg(long, value_parser = crate::input::limit)]
     limit: Option<usize>,
     /// Makes positions and moves repeat exactly
     #[arg(long, default_value_t = 0)]

@@ -25,7 +25,7 @@ pub(crate) struct Puzzles {
     #[arg(long)]
     input: PathBuf,
     /// Number of puzzles, from the start of the file. Default: all
-    #[arg(long)]
+    #[arg(long, value_parser = crate::input::limit)]
     limit: Option<usize>,
 }
 

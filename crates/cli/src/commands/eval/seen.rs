@@ -96,6 +96,13 @@ impl Seen {
         if n_bad > 0 {
             note(&format!("{n_bad} rows hold no position of {game}"));
         }
+        if keys.is_empty() {
+            let inputs: Vec<_> = self.input.iter().map(|path| path.display().to_string()).collect();
+            let inputs = inputs.join(", ");
+            return Err(
+                BadInput::new(format!("no position of {game}, the league's game, in {inputs}")).into()
+            );
+        }
         Ok(keys)
     }
 }

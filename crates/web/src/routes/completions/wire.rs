@@ -1,6 +1,5 @@
 //! The JSON of OpenAI's completions, as far as it is served.
 
-use mavis_lang::Token;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -40,16 +39,16 @@ pub(crate) struct CompletionRequest {
 
 /// Prompts as text or token ids.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "prompt: expected a text, a list of texts, token ids or lists of token ids")]
 pub(crate) enum TextOrTokens {
     /// One text.
     Text(String),
     /// Several texts.
     Texts(Vec<String>),
-    /// One prompt as ids.
-    Tokens(Vec<Token>),
+    /// One prompt as ids, which may be out of range: the answer then names the one that is.
+    Tokens(Vec<i64>),
     /// Several prompts as ids.
-    TokenLists(Vec<Vec<Token>>),
+    TokenLists(Vec<Vec<i64>>),
 }
 
 /// One string or several.
