@@ -3,6 +3,7 @@
 
 use clap::Args;
 use mavis_game::{Position, Rules};
+use mavis_stable::folder_lock::LockError;
 use std::{fmt, time::Duration};
 
 /// Input that cannot be used; the program ends with exit code 2.
@@ -87,6 +88,14 @@ pub(crate) fn time(flag: &str, seconds: f64) -> Result<Duration, BadInput> {
 pub(crate) fn is_wrong_path(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{AlreadyExists, IsADirectory, NotADirectory, NotFound};
     matches!(error.kind(), AlreadyExists | IsADirectory | NotADirectory | NotFound)
+}
+
+/// A folder that another process writes to is the user's mistake; a disk that fails is not.
+pub(crate) fn lock_failure(error: LockError) -> anyhow::Error {
+    match &error {
+        LockError::Io { error: cause, .. } if !is_wrong_path(cause) => error.into(),
+        _ => BadInput::new(error).into(),
+    }
 }
 
 /// Which game, and from where.

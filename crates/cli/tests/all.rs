@@ -12,6 +12,7 @@ mod gtp;
 mod internal;
 mod kept;
 mod league;
+mod locks;
 mod mcp;
 mod model;
 mod mpc;

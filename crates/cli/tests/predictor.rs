@@ -24,7 +24,7 @@ fn check_good(mavis: &Program, line: &str) -> (String, String) {
 }
 
 /// The values of the moves of the start position, made up, one record each.
-fn write_bag(path: &Path) {
+pub(crate) fn write_bag(path: &Path) {
     let start = Position::start(Rules::Chess);
     let mut bag = BagWriter::create(path).unwrap();
     for (idx, mv) in start.legal_moves().into_iter().enumerate() {

@@ -3,6 +3,7 @@
 use mavis_data::RecordError;
 use mavis_eval::EvalError;
 use mavis_net::NetError;
+use mavis_stable::folder_lock::LockError;
 
 /// A model that cannot train or answer.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +17,9 @@ pub enum ModelError {
     /// A checkpoint could not be written or read.
     #[error(transparent)]
     Checkpoint(#[from] mavis_net::CheckpointError),
+    /// Another process trains in the folder, or it cannot be written.
+    #[error(transparent)]
+    Lock(#[from] LockError),
     /// A file of the run could not be written or read.
     #[error("cannot use {path}: {source}")]
     File {

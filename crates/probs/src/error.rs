@@ -1,6 +1,7 @@
 //! What can go wrong.
 
 use mavis_net::{CheckpointError, ConfigError, NetError};
+use mavis_stable::folder_lock::LockError;
 use std::path::PathBuf;
 
 /// Why a run or a player cannot go on.
@@ -41,6 +42,9 @@ pub enum ProbsError {
         /// What was asked for.
         new: String,
     },
+    /// Another process trains in the folder, or it cannot be written.
+    #[error(transparent)]
+    Lock(#[from] LockError),
     /// A file of a run that cannot be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     File {

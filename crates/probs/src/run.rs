@@ -11,6 +11,7 @@ use crate::{
 };
 use mavis_game::{Position, for_game};
 use mavis_net::{Checkpoint, Device, TrainState};
+use mavis_stable::folder_lock::FolderLock;
 use mavis_stable::kill_safe::replace_file;
 use std::{
     collections::BTreeMap,
@@ -68,7 +69,7 @@ pub struct Summary {
 /// checkpoint: a resumed run drops it.
 ///
 /// # Errors
-/// When the settings are bad, the folder holds another run or cannot be written, or a net fails.
+/// When the settings are bad, another process trains in the folder, it holds another run or cannot be written, or a net fails.
 pub fn train(
     settings: &ProbsSettings,
     folder: &Path,
@@ -98,6 +99,8 @@ struct ProbsRun<'a, 'o, G> {
     folder: &'a Path,
     metrics: File,
     lines: Vec<Line>,
+    /// Held while this process writes.
+    _lock: FolderLock,
     saved: Saved,
     options: RunOptions<'o>,
 }
@@ -109,7 +112,7 @@ impl<'a, 'o, G: Planes> ProbsRun<'a, 'o, G> {
         folder: &'a Path,
         options: RunOptions<'o>,
     ) -> Result<Self, ProbsError> {
-        std::fs::create_dir_all(folder).map_err(file_error("write", folder))?;
+        let lock = FolderLock::take(folder)?;
         keep_settings(settings, folder)?;
         let config = ModelConfig::new(&start, settings);
         let loaded = load_checkpoint(&folder.join("checkpoint.safetensors"), &config)?;
@@ -129,7 +132,7 @@ impl<'a, 'o, G: Planes> ProbsRun<'a, 'o, G> {
         }
         let path = folder.join("metrics.jsonl");
         let (metrics, lines) = open_metrics(&path, saved.metrics_bytes)?;
-        Ok(Self { learner, settings, folder, metrics, lines, saved, options })
+        Ok(Self { learner, settings, folder, metrics, lines, _lock: lock, saved, options })
     }
 
     fn run(mut self) -> Result<Summary, ProbsError> {

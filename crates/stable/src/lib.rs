@@ -1,5 +1,6 @@
 //! What must survive a kill, or come out the same on every machine and in every release.
 //!
+//! - [`folder_lock`]: one process at a time writes to a folder.
 //! - [`kill_safe`]: files that hold their old or their new content at any moment, never a part of it.
 //! - [`seed`]: hash mixing, and many independent seeds from one.
 //! - [`time`]: durations from text and numbers, seconds since 1970, calendar dates.
@@ -23,6 +24,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod folder_lock;
 pub mod kill_safe;
 pub mod seed;
 pub mod time;

@@ -16,7 +16,7 @@ use super::cluster::{
     engines::{engine_of, version},
     needs,
 };
-use crate::input::{BadInput, OrBadInput as _, is_wrong_path};
+use crate::input::{BadInput, OrBadInput as _, is_wrong_path, lock_failure};
 use clap::Subcommand;
 use mavis_bundled::OracleMaker;
 use mavis_data::TableError;
@@ -137,6 +137,7 @@ fn table_failure(error: TableError) -> anyhow::Error {
 fn job_failure(error: JobError) -> anyhow::Error {
     match error {
         JobError::Table(error) => table_failure(error),
+        JobError::Lock(error) => lock_failure(error),
         #[cfg(feature = "cluster")]
         JobError::Queue(error) => super::cluster::queue_failure(error),
         JobError::Io { ref source, .. } if is_wrong_path(source) => BadInput::new(chain(&error)).into(),

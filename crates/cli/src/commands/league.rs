@@ -8,7 +8,7 @@ pub(super) use run::{play, play_watched, run_options};
 pub(super) use show::stands;
 pub(super) use watch::{Duel, Watch};
 
-use crate::input::{BadInput, is_wrong_path};
+use crate::input::{BadInput, is_wrong_path, lock_failure};
 use clap::Subcommand;
 use mavis_league::wire::StoreError;
 use mavis_league::{RunError, StandingsError};
@@ -43,14 +43,15 @@ impl League {
 
 /// A folder that holds no league, or another one, is the user's mistake; a disk that fails is not.
 pub(super) fn store_failure(error: StoreError) -> anyhow::Error {
-    match &error {
-        StoreError::Io { error: cause, .. } if !is_wrong_path(cause) => error.into(),
+    match error {
+        StoreError::Lock(error) => lock_failure(error),
+        StoreError::Io { error: ref cause, .. } if !is_wrong_path(cause) => error.into(),
         StoreError::Changed { folder, differences } => {
             let list: Vec<String> = differences.iter().map(ToString::to_string).collect();
             let list = list.join("; ");
             BadInput::new(format!("{folder} holds a league with another configuration: {list}")).into()
         }
-        _ => BadInput::new(error).into(),
+        error => BadInput::new(error).into(),
     }
 }
 

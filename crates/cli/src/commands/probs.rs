@@ -2,7 +2,7 @@
 
 use super::{answer, answer_json, note, train::lay_over, wrote};
 use crate::{
-    input::{BadInput, OrBadInput},
+    input::{BadInput, OrBadInput, lock_failure},
     stop,
 };
 use clap::{Args, Subcommand};
@@ -250,6 +250,7 @@ fn sort_out(error: ProbsError) -> anyhow::Error {
         ProbsError::Net(_) | ProbsError::Agent(_) | ProbsError::Plot(_) | ProbsError::Queue(_) => {
             error.into()
         }
+        ProbsError::Lock(error) => lock_failure(error),
         other => BadInput::new(other).into(),
     }
 }

@@ -1,6 +1,7 @@
 //! The file that says which shards are done.
 
 use crate::table::TableError;
+use mavis_stable::folder_lock::{FolderLock, LockError};
 use mavis_stable::kill_safe::replace_file;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -59,6 +60,9 @@ pub enum JobError {
     /// A table cannot be read or written.
     #[error(transparent)]
     Table(#[from] TableError),
+    /// Another process runs a job in the folder, or it cannot be written.
+    #[error(transparent)]
+    Lock(#[from] LockError),
     /// The manifest cannot be read or written.
     #[error("{}", path.display())]
     Io {
@@ -121,10 +125,12 @@ pub enum JobError {
     Oracle(String),
 }
 
-/// A job's folder.
+/// A job's folder, open for writing by this process alone.
 #[derive(Debug)]
 pub struct Job {
     folder: PathBuf,
+    /// Held while this process writes.
+    _lock: FolderLock,
     manifest: Manifest,
 }
 
@@ -132,7 +138,7 @@ impl Job {
     /// Starts a job in a folder, or continues with the same one.
     ///
     /// # Errors
-    /// When the folder holds another job, or cannot be used.
+    /// When another process runs a job in the folder, it holds another job, or cannot be used.
     pub fn open(
         folder: &Path,
         kind: &str,
@@ -140,14 +146,14 @@ impl Job {
         n_shards: u64,
     ) -> Result<Self, JobError> {
         let path = folder.join(NAME);
-        fs::create_dir_all(folder).map_err(|source| JobError::Io { path: folder.to_owned(), source })?;
+        let lock = FolderLock::take(folder)?;
         let fresh =
             Manifest { version: VERSION, kind: kind.to_owned(), settings, n_shards, done: BTreeMap::new() };
         let manifest = match fs::read(&path) {
             Ok(bytes) => serde_json::from_slice::<Manifest>(&bytes)
                 .map_err(|source| JobError::Manifest { path: path.clone(), source })?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let job = Self { folder: folder.to_owned(), manifest: fresh };
+                let job = Self { folder: folder.to_owned(), _lock: lock, manifest: fresh };
                 job.save()?;
                 return Ok(job);
             }
@@ -167,7 +173,7 @@ impl Job {
                 return Err(JobError::Lost { path });
             }
         }
-        Ok(Self { folder: folder.to_owned(), manifest })
+        Ok(Self { folder: folder.to_owned(), _lock: lock, manifest })
     }
 
     /// The folder.
@@ -233,17 +239,19 @@ mod tests {
 
     #[test]
     fn counts_that_cannot_be_are_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let open = || Job::open(folder.path(), "annotate", BTreeMap::new(), 3);
-        let shard = |number, n_items| Shard { number, files: BTreeMap::new(), n_items, aside: Vec::new() };
-        let mut job = open().unwrap();
-        job.complete(shard(0, u64::MAX)).unwrap();
-        assert!(open().is_ok());
-        job.complete(shard(1, 1)).unwrap();
-        assert!(matches!(open(), Err(JobError::Counts { .. })));
-        job.complete(shard(0, 1)).unwrap();
-        assert!(open().is_ok());
-        job.complete(shard(3, 1)).unwrap();
-        assert!(matches!(open(), Err(JobError::Counts { .. })));
+        let reopened = |shards: &[(u64, u64)]| {
+            let folder = tempfile::tempdir().unwrap();
+            let open = || Job::open(folder.path(), "annotate", BTreeMap::new(), 3);
+            let mut job = open().unwrap();
+            for &(number, n_items) in shards {
+                job.complete(Shard { number, files: BTreeMap::new(), n_items, aside: Vec::new() }).unwrap();
+            }
+            drop(job);
+            open()
+        };
+        assert!(reopened(&[(0, u64::MAX)]).is_ok());
+        assert!(matches!(reopened(&[(0, u64::MAX), (1, 1)]), Err(JobError::Counts { .. })));
+        assert!(reopened(&[(0, 1), (1, 1)]).is_ok());
+        assert!(matches!(reopened(&[(3, 1)]), Err(JobError::Counts { .. })));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{ConfigError, Difference, LeagueConfig, StoredGame};
 use crate::results::{GameResult, Results};
+use mavis_stable::folder_lock::{FolderLock, LockError};
 use mavis_stable::kill_safe::{replace_file, sync_folder};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,8 +19,8 @@ pub struct LeagueStore {
     folder: PathBuf,
     games: File,
     sessions: File,
-    /// Held while this process writes; the system lets go of it however the process ends.
-    _lock: File,
+    /// Held while this process writes.
+    _lock: FolderLock,
     /// Finished games in the order of the log.
     pub finished: Vec<StoredGame>,
     /// Bytes of a line that a kill had cut short, dropped when the log was opened.
@@ -52,9 +53,9 @@ pub enum StoreError {
         /// Why.
         error: io::Error,
     },
-    /// Another process runs this league.
-    #[error("{0} is in use: another process runs this league")]
-    Busy(String),
+    /// Another process runs this league, or the folder cannot be written.
+    #[error(transparent)]
+    Lock(#[from] LockError),
     /// The folder holds another league.
     #[error("{folder} holds a league with another configuration:\n{}", list(.differences))]
     Changed {
@@ -108,8 +109,7 @@ impl LeagueStore {
     /// # Errors
     /// When another process runs it, it holds another league, or a file is damaged beyond a torn last line.
     pub fn open(folder: &Path, config: &LeagueConfig) -> Result<Self, StoreError> {
-        fs::create_dir_all(folder).map_err(io_error(folder))?;
-        let lock = lock(folder)?;
+        let lock = FolderLock::take(folder)?;
         let config_path = folder.join(CONFIG);
         if config_path.exists() {
             let before = read_config(folder)?;
@@ -209,17 +209,6 @@ pub fn results_of(names: &[String], games: &[StoredGame]) -> Results {
         .collect();
     list.sort_by_key(|(number, _)| *number);
     Results { players: names.to_vec(), games: list.into_iter().map(|(_, game)| game).collect() }
-}
-
-fn lock(folder: &Path) -> Result<File, StoreError> {
-    let path = folder.join("lock");
-    let file =
-        OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(io_error(&path))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(fs::TryLockError::WouldBlock) => Err(StoreError::Busy(folder.display().to_string())),
-        Err(fs::TryLockError::Error(error)) => Err(io_error(&path)(error)),
-    }
 }
 
 fn read_config(folder: &Path) -> Result<LeagueConfig, StoreError> {

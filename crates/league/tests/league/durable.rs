@@ -5,6 +5,7 @@ use super::{FOUR, config, games, options, run_in, timeless};
 use mavis_game::Rules;
 use mavis_league::wire::{LeagueStore, StoreError};
 use mavis_league::{Event, RunError, RunOptions, Stop, run};
+use mavis_stable::folder_lock::LockError;
 use std::io::Write;
 
 #[test]
@@ -91,7 +92,7 @@ fn two_processes_cannot_run_one_league() {
     let _held = LeagueStore::open(folder.path(), &config(FOUR)).expect("free");
     assert!(matches!(
         run_in(folder.path(), &config(FOUR), &options()),
-        Err(RunError::Store(StoreError::Busy(_)))
+        Err(RunError::Store(StoreError::Lock(LockError::Busy { .. })))
     ));
 }
 

@@ -7,6 +7,7 @@
 use super::{Event, Keeper};
 use crate::ModelError;
 use mavis_net::{AllReduce, Checkpoint, SmallCheckpoint, TrainState, Trainer, TransformerConfig, Weights};
+use mavis_stable::folder_lock::FolderLock;
 use serde::Serialize;
 use std::{
     collections::BTreeMap,
@@ -24,6 +25,8 @@ pub struct RunFolder {
     folder: PathBuf,
     card: Card,
     metrics: File,
+    /// Held while this process writes.
+    _lock: FolderLock,
     /// Raised to end the run with a checkpoint.
     stop: Arc<AtomicBool>,
     /// Sees each event after it is kept.
@@ -58,17 +61,17 @@ impl RunFolder {
     /// Opens a folder, creating it if need be.
     ///
     /// # Errors
-    /// When the folder cannot be written.
+    /// When another process trains in the folder, or it cannot be written.
     pub fn open(
         folder: &Path,
         card: Card,
         stop: Arc<AtomicBool>,
         watch: Box<dyn FnMut(&Event)>,
     ) -> Result<Self, ModelError> {
-        std::fs::create_dir_all(folder).map_err(file_error(folder))?;
+        let lock = FolderLock::take(folder)?;
         let path = folder.join("metrics.jsonl");
         let metrics = open_log(&path).map_err(file_error(&path))?;
-        Ok(Self { folder: folder.to_owned(), card, metrics, stop, watch, ranks: None })
+        Ok(Self { folder: folder.to_owned(), card, metrics, _lock: lock, stop, watch, ranks: None })
     }
 
     /// The same for a run that other ranks share.

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::commands::wrote;
 use crate::{
-    input::{BadInput, OrBadInput},
+    input::{BadInput, OrBadInput, lock_failure},
     stop,
 };
 use anyhow::Context;
@@ -138,7 +138,10 @@ impl RunArgs {
             let stop = stop::flag("this step and its checkpoint");
             RunFolder::open(&self.out, card, stop, Box::new(show))
         });
-        let folder = folder.transpose()?;
+        let folder = folder.transpose().map_err(|error| match error {
+            ModelError::Lock(error) => lock_failure(error),
+            error => error.into(),
+        })?;
         let mut state = match &folder {
             Some(folder) => self.first_state(folder, common.network, weights)?,
             // That of rank 0 takes its place.
