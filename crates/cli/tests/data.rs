@@ -128,7 +128,27 @@ fn a_stopped_annotation_keeps_the_shard_in_work() {
     assert_eq!(fs::read(calm).unwrap(), fs::read(stopped).unwrap());
     let left: Vec<_> =
         fs::read_dir(folder.join("stopped")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left.len(), 2, "the shard and the manifest: {left:?}");
+    assert_eq!(left.len(), 3, "the shard, the manifest and the lock: {left:?}");
+}
+
+/// Ctrl-C ends self-play in the middle of a shard that would take for ever, and the next run has its games.
+#[test]
+fn a_stopped_selfplay_keeps_the_finished_games() {
+    let mavis = program();
+    let line = "data selfplay --game connect4 --random-plies 30 -n 10000000 --shard-size 10000000 --json --out c4";
+    let mut n_kept = 0;
+    for _ in 0..2 {
+        let mut child = mavis.command(line).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let first: serde_json::Value = serde_json::from_str(&lines.next().unwrap()).unwrap();
+        assert!(first["done"].as_u64().unwrap() > n_kept, "{first} after {n_kept} games");
+        signal("-INT", child.id());
+        let last: serde_json::Value = serde_json::from_str(&lines.last().unwrap()).unwrap();
+        assert!(child.wait().unwrap().success());
+        assert_eq!(last["event"], "stopped", "{last}");
+        n_kept = 10_000_000 - last["left"].as_u64().unwrap();
+        assert!(n_kept > 0, "{last}");
+    }
 }
 
 #[test]

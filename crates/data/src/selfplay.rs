@@ -1,12 +1,13 @@
 //! Games an oracle plays against itself, now and then at random, with every position annotated on the way.
 
+mod journal;
 mod kind;
+mod sheet;
 
 pub use kind::{Played, SelfPlayer, SelfplayInput, SelfplayJob};
 
 use crate::annotate::{Pace, Request, annotation, oracle_name};
-use crate::job::{Job, JobError, JobEvent, Meter, SetAside, Shard};
-use crate::table::TableWriter;
+use crate::job::{Job, JobError, JobEvent, Meter, SetAside};
 use crate::wire::{AnnotationRow, EndKind, GameRow, OracleName};
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_oracle::{Identity, Oracle, OracleError, Ranking};
@@ -14,8 +15,10 @@ use mavis_queue::{Local, Queue};
 use mavis_stable::seed::{hash_bytes, mix};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use sheet::Sheet;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rankings remembered for all threads, so that openings are judged once; some hundred megabytes at most.
@@ -38,10 +41,12 @@ pub struct SelfplaySettings {
     pub seed: u64,
     /// A game is cut off after so many plies.
     pub max_plies: u32,
-    /// Games per shard; a stop loses at most those of one.
+    /// Games per shard.
     pub shard_size: u64,
     /// The job's folder; the tables are its folders `games` and `annotations`.
     pub out: PathBuf,
+    /// Raised to end the work: positions in hand are finished, finished games are kept, and those in work are dropped.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// How a game is played, whichever it is.
@@ -85,6 +90,8 @@ pub struct Selfplayed {
     pub n_annotations: u64,
     /// Games given up because the oracle failed; the manifest names the position and the reason.
     pub n_aside: u64,
+    /// Games still to do, when it was stopped.
+    pub n_left: u64,
 }
 
 /// Plays the games, one oracle per thread, and writes them in shards. A random move has the chance `epsilon`; otherwise the oracle's
@@ -102,7 +109,9 @@ pub fn selfplay(
     let first = oracles.first().ok_or_else(|| JobError::Oracle("no oracle given".to_owned()))?;
     let request = Request { line: String::new(), identity: first.identity(), pace: Pace::Fixed(1) };
     let memory = Arc::new(Memory::default());
-    let players = oracles.into_iter().map(|oracle| SelfPlayer::new(oracle, Arc::clone(&memory)));
+    let players = oracles.into_iter().map(|oracle| {
+        SelfPlayer::new(oracle, Arc::clone(&memory)).with_stop(Arc::clone(&settings.stop))
+    });
     selfplay_on(settings, &request, &mut Local::new(players.collect()), watch)
 }
 
@@ -121,27 +130,30 @@ pub fn selfplay_on(
     let shard_size = settings.shard_size.max(1);
     let n_shards = settings.n_games.div_ceil(shard_size);
     let mut job = Job::open(&settings.out, "selfplay", job_settings(settings, &request.identity), n_shards)?;
+    let mut sheet = Sheet::resume(&mut job, [shard_size, settings.n_games], &mut watch)?;
     let done: Vec<u64> = job.manifest().done.keys().copied().collect();
-    let n_before = job.manifest().done.values().map(|shard| shard.n_items).sum();
-    let mut meter = Meter::new(settings.n_games, n_before);
-    let mut sheet = Sheet::default();
+    let n_done = |job: &Job| job.manifest().done.values().map(|shard| shard.n_items).sum::<u64>();
+    let mut meter = Meter::new(settings.n_games, n_done(&job).saturating_add(sheet.n_kept()));
     let job_size = request.pace.job_size() as u64;
+    let kept: HashSet<u64> = sheet.kept().collect();
     let numbers = (0..n_shards).filter(|shard| done.binary_search(shard).is_err()).flat_map(|shard| {
         let (begin, end) = (shard * shard_size, settings.n_games.min((shard + 1) * shard_size));
         (begin..end).step_by(job_size as usize).map(move |first| first..end.min(first + job_size))
     });
-    let jobs = numbers.map(|numbers| {
+    let to_play = numbers.filter(|numbers| !numbers.clone().all(|number| kept.contains(&number)));
+    let jobs = to_play.take_while(|_| !settings.stop.load(Ordering::Relaxed)).map(|numbers| {
         let (line, oracle, plan) = (Arc::clone(&line), Arc::clone(&oracle), Arc::clone(&plan));
         Ok((numbers.clone(), SelfplayInput { line, oracle, plan, numbers }))
     });
     queue.run(jobs, |numbers, games| {
+        // A stop leaves fewer games than numbers.
         for (number, game) in numbers.zip(games) {
-            let last = (number + 1).is_multiple_of(shard_size) || number + 1 == settings.n_games;
-            sheet.take(game, &mut job, number / shard_size, last, &mut watch)?;
+            sheet.take(number, game, &mut job, &mut watch)?;
             watch(meter.add(1));
         }
         Ok::<(), JobError>(())
     })?;
+    sheet.keep()?;
     let shards = job.manifest().done.values();
     let rows = |folder: &'static str| {
         let files = shards.clone().flat_map(|shard| &shard.files);
@@ -151,6 +163,7 @@ pub fn selfplay_on(
         n_games: rows("games"),
         n_annotations: rows("annotations"),
         n_aside: shards.clone().map(|shard| shard.aside.len() as u64).sum(),
+        n_left: settings.n_games.saturating_sub(n_done(&job)).saturating_sub(sheet.n_kept()),
     })
 }
 
@@ -203,6 +216,7 @@ struct Play<'a> {
     plan: &'a GamePlan,
     oracle: &'a Arc<OracleName>,
     memory: &'a Memory,
+    stop: &'a AtomicBool,
 }
 
 /// Why there is no game.
@@ -211,14 +225,18 @@ enum GaveUp {
     Aside(SetAside),
     /// The oracle will not answer again.
     Broken(String),
+    /// The work ends.
+    Stopped,
 }
 
 impl Play<'_> {
-    /// A game, or the position that it is set aside for; the error says that the oracle will not answer again.
-    fn game(&self, oracle: &mut dyn Oracle, number: u64) -> Result<Played, String> {
+    /// A game, or the position that it is set aside for; `None` after a stop. The error says that the oracle will not answer
+    /// again.
+    fn game(&self, oracle: &mut dyn Oracle, number: u64) -> Result<Option<Played>, String> {
         match self.played(oracle, number) {
-            Ok(game) => Ok(Ok(game)),
-            Err(GaveUp::Aside(aside)) => Ok(Err(aside)),
+            Ok(game) => Ok(Some(Ok(game))),
+            Err(GaveUp::Aside(aside)) => Ok(Some(Err(aside))),
+            Err(GaveUp::Stopped) => Ok(None),
             Err(GaveUp::Broken(reason)) => Err(reason),
         }
     }
@@ -249,6 +267,9 @@ impl Play<'_> {
             position.play_unchecked(mv);
         }
         loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(GaveUp::Stopped);
+            }
             let over = position.n_legal_moves() == 0;
             let ranking = match over {
                 true => Arc::new(Ranking { moves: Vec::new() }),
@@ -286,60 +307,4 @@ fn greedy(rules: Rules, ranking: &Ranking, random: &mut impl Rng) -> Option<Move
     let equal = ranking.moves.iter().filter(|entry| entry.win_probability == best.win_probability);
     let place = random.random_range(0..equal.clone().count());
     equal.map(|entry| entry.mv).nth(place)
-}
-
-/// The shard being filled.
-#[derive(Default)]
-struct Sheet {
-    tables: Option<(TableWriter<GameRow>, TableWriter<AnnotationRow>)>,
-    keys: HashSet<u64>,
-    aside: Vec<SetAside>,
-    n_items: u64,
-}
-
-impl Sheet {
-    fn take(
-        &mut self,
-        game: Played,
-        job: &mut Job,
-        shard: u64,
-        last: bool,
-        watch: &mut impl FnMut(JobEvent<'_>),
-    ) -> Result<(), JobError> {
-        let [games_name, annotations_name] =
-            ["games", "annotations"].map(|folder| format!("{folder}/shard-{shard:06}.parquet"));
-        let (games, annotations) = match &mut self.tables {
-            Some(tables) => tables,
-            None => self.tables.insert((
-                TableWriter::create(&job.folder().join(&games_name))?,
-                TableWriter::create(&job.folder().join(&annotations_name))?,
-            )),
-        };
-        self.n_items += 1;
-        match game {
-            Ok((row, annotated)) => {
-                games.write(&row)?;
-                for (key, annotation) in annotated {
-                    if self.keys.insert(key) {
-                        annotations.write(&annotation)?;
-                    }
-                }
-            }
-            Err(aside) => self.aside.push(aside),
-        }
-        if !last {
-            return Ok(());
-        }
-        if self.aside.len() as u64 == self.n_items
-            && let Some(first) = self.aside.first()
-        {
-            return Err(JobError::AllAside { n: self.n_items, reason: first.reason.clone() });
-        }
-        let Self { tables, aside, n_items, .. } = std::mem::take(self);
-        let Some((games, annotations)) = tables else { return Ok(()) };
-        let files = [(games_name, games.finish()?), (annotations_name, annotations.finish()?)].into();
-        let shard = Shard { number: shard, files, n_items, aside };
-        watch(JobEvent::Shard(&shard));
-        job.complete(shard)
-    }
 }

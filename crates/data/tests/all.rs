@@ -3,6 +3,7 @@
 mod annotate;
 mod import;
 mod reshape;
+mod selfplay;
 mod support;
 mod tables;
 mod traces;

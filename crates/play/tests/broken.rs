@@ -190,6 +190,7 @@ fn self_play_stops_and_sets_nothing_aside() {
             max_plies: 100,
             shard_size: 4,
             out: out.to_owned(),
+            stop: Arc::default(),
         };
         let mut n_shards = 0;
         let done = selfplay(&settings, vec![oracle(breaks_after)], |event| {

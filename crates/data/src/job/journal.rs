@@ -4,11 +4,11 @@
 //! were set aside. It is brought to the disk and renamed like every table, so a piece is whole or not there. Pieces hold the first items
 //! of a shard without a gap and never all of them: the last ones complete the shard itself.
 
+use super::pieces::Pieces;
 use super::{JobError, SetAside};
 use crate::table::{TableReader, TableWriter, metadata_value};
 use crate::wire::Row;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Items after which a piece is brought to the disk: what a killed program loses at most, beside those in work.
 const PIECE: u64 = 256;
@@ -19,9 +19,7 @@ const ASIDE: &str = "mavis.aside";
 
 /// Keeps the rows of one shard after the other.
 pub(crate) struct Journal<R: Row> {
-    folder: PathBuf,
-    shard: u64,
-    n_pieces: u64,
+    pieces: Pieces,
     piece: Option<Piece<R>>,
 }
 
@@ -48,20 +46,12 @@ impl<R: Row> Journal<R> {
         shard: u64,
         mut take: impl FnMut(R) -> Result<(), JobError>,
     ) -> Result<(Self, Kept), JobError> {
-        let mut journal = Self { folder: folder.to_owned(), shard, n_pieces: 0, piece: None };
-        let own = format!(".shard-{shard:06}-");
-        for entry in fs::read_dir(folder).map_err(journal.io(folder))? {
-            let path = entry.map_err(journal.io(folder))?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if name.starts_with(".shard-") && name.ends_with(".piece") && !name.starts_with(&own) {
-                fs::remove_file(&path).map_err(journal.io(&path))?;
-            }
-        }
+        let mut pieces = Pieces::open(folder, shard)?;
         let mut kept = Kept::default();
         loop {
-            let path = journal.path(journal.n_pieces);
+            let path = pieces.next();
             if !path.is_file() {
-                return Ok((journal, kept));
+                return Ok((Self { pieces, piece: None }, kept));
             }
             for row in TableReader::<R>::open(&[&path])? {
                 take(row?)?;
@@ -72,20 +62,20 @@ impl<R: Row> Journal<R> {
             let sum = kept.n_items.checked_add(n_items);
             kept.n_items = sum.ok_or_else(|| JobError::Counts { path: path.clone() })?;
             kept.aside.extend(serde_json::from_str::<Vec<SetAside>>(&value(ASIDE)?).map_err(json)?);
-            journal.n_pieces = journal.n_pieces.saturating_add(1);
+            pieces.count();
         }
     }
 
     /// Takes an item of a shard. When it is another shard than before, the one before is complete.
     pub(crate) fn take(&mut self, shard: u64, item: &Result<R, SetAside>) -> Result<(), JobError> {
-        if shard != self.shard {
-            self.clear()?;
-            self.shard = shard;
+        if shard != self.pieces.shard() {
+            self.piece = None;
+            self.pieces.begin(shard)?;
         }
         let piece = match &mut self.piece {
             Some(piece) => piece,
             None => {
-                let table = TableWriter::create(&self.path(self.n_pieces))?;
+                let table = TableWriter::create(&self.pieces.next())?;
                 self.piece.insert(Piece { table, n_items: 0, aside: Vec::new() })
             }
         };
@@ -100,31 +90,18 @@ impl<R: Row> Journal<R> {
     /// Brings the items taken so far to the disk.
     pub(crate) fn keep(&mut self) -> Result<(), JobError> {
         let Some(Piece { mut table, n_items, aside }) = self.piece.take() else { return Ok(()) };
-        let path = self.path(self.n_pieces);
+        let path = self.pieces.next();
         let aside = serde_json::to_string(&aside).map_err(|source| JobError::Manifest { path, source })?;
         table.describe(ITEMS, &n_items.to_string());
         table.describe(ASIDE, &aside);
         table.finish()?;
-        self.n_pieces = self.n_pieces.saturating_add(1);
+        self.pieces.count();
         Ok(())
     }
 
     /// Forgets the shard, which is complete.
     pub(crate) fn clear(&mut self) -> Result<(), JobError> {
         self.piece = None;
-        for number in 0..std::mem::take(&mut self.n_pieces) {
-            let path = self.path(number);
-            fs::remove_file(&path).map_err(self.io(&path))?;
-        }
-        Ok(())
-    }
-
-    fn path(&self, number: u64) -> PathBuf {
-        self.folder.join(format!(".shard-{:06}-{number:06}.piece", self.shard))
-    }
-
-    fn io(&self, path: &Path) -> impl FnOnce(std::io::Error) -> JobError + use<R> {
-        let path = path.to_owned();
-        |source| JobError::Io { path, source }
+        self.pieces.begin(self.pieces.shard())
     }
 }

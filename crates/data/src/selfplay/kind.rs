@@ -11,6 +11,7 @@ use mavis_oracle::{Identity, Oracle};
 use mavis_queue::{Beat, JobKind, Runner, read_json, write_json};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// The kind of job: numbers of games in, the games with their annotations out.
 pub enum SelfplayJob {}
@@ -58,13 +59,20 @@ impl JobKind for SelfplayJob {
 pub struct SelfPlayer {
     oracle: Box<dyn Oracle>,
     memory: Arc<Memory>,
+    stop: Arc<AtomicBool>,
 }
 
 impl SelfPlayer {
     /// A runner with an oracle of its own; players that share a memory judge openings once.
     #[must_use]
     pub fn new(oracle: Box<dyn Oracle>, memory: Arc<Memory>) -> Self {
-        Self { oracle, memory }
+        Self { oracle, memory, stop: Arc::default() }
+    }
+
+    /// The same player; when `stop` is raised it drops its game and plays no further one.
+    #[must_use]
+    pub fn with_stop(self, stop: Arc<AtomicBool>) -> Self {
+        Self { stop, ..self }
     }
 
     /// The oracle's identity.
@@ -76,11 +84,12 @@ impl SelfPlayer {
 
 impl Runner<SelfplayJob> for SelfPlayer {
     fn run(&mut self, input: SelfplayInput, beat: &Beat) -> Result<Vec<Played>, String> {
-        let play = Play { plan: &input.plan, oracle: &input.oracle, memory: &self.memory };
+        let Self { oracle, memory, stop } = self;
+        let play = Play { plan: &input.plan, oracle: &input.oracle, memory, stop };
         let game = |number| {
             beat.progress();
-            play.game(&mut *self.oracle, number)
+            play.game(&mut **oracle, number).transpose()
         };
-        input.numbers.map(game).collect()
+        input.numbers.map_while(game).collect()
     }
 }

@@ -15,11 +15,13 @@ use mavis_data::{SelfplaySettings, Selfplayed, default_epsilon};
 use mavis_game::{Game, Rules};
 use serde_json::json;
 use std::path::PathBuf;
+#[cfg(feature = "cluster")]
+use std::sync::Arc;
 
 /// Lets an oracle play against itself with some random moves, and stores games and annotations.
 ///
-/// The output is a folder with the tables `games` and `annotations`, in shards with a manifest; the same command resumes where it
-/// stopped. Example: mavis data selfplay --game connect4 --n-games 10000 --out c4
+/// The output is a folder with the tables `games` and `annotations`, in shards with a manifest. Ctrl-C keeps the finished games, a
+/// killed program loses those of the last ten seconds; the same command resumes where it stopped. Example: mavis data selfplay --game connect4 --n-games 10000 --out c4
 #[derive(Args)]
 #[command(after_long_help = oracles::HELP)]
 pub(crate) struct Selfplay {
@@ -81,6 +83,7 @@ impl Selfplay {
             max_plies: self.max_plies,
             shard_size: self.shard_size,
             out: self.out.clone(),
+            stop: crate::stop::flag("the positions in hand"),
         };
         let mut progress = JobProgress::new(self.json, "games");
         let result = self.play(&settings, rules, |event: JobEvent<'_>| progress.watch(&event))?;
@@ -88,9 +91,14 @@ impl Selfplay {
         let done = result.map_err(job_failure)?;
         wrote(&settings.out);
         if self.json {
+            let event = if done.n_left == 0 { "done" } else { "stopped" };
             return answer_json(&json!({
-                "event": "done", "games": done.n_games, "annotations": done.n_annotations, "aside": done.n_aside,
+                "event": event, "games": done.n_games, "annotations": done.n_annotations, "aside": done.n_aside,
+                "left": done.n_left,
             }));
+        }
+        if done.n_left > 0 {
+            return answer(&format!("stopped with {} games left; the same command resumes\n", done.n_left));
         }
         answer(&format!(
             "{} games, {} annotated positions, {} games given up\n",
@@ -111,7 +119,7 @@ impl Selfplay {
             let queue = super::oracle_queue(&self.cluster, (line, rules), self.job_size)?;
             if let Some((request, queue)) = queue {
                 // Results that workers still send stay on the queue, and the same command takes them up.
-                let mut queue = queue.with_stop(crate::stop::flag("the games that are here"));
+                let mut queue = queue.with_stop(Arc::clone(&settings.stop));
                 return Ok(selfplay_on(settings, &request, &mut queue, watch));
             }
         }
