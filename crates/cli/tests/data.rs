@@ -135,7 +135,8 @@ fn a_stopped_annotation_keeps_the_shard_in_work() {
 #[test]
 fn a_stopped_selfplay_keeps_the_finished_games() {
     let mavis = program();
-    let line = "data selfplay --game connect4 --random-plies 30 -n 10000000 --shard-size 10000000 --json --out c4";
+    let line =
+        "data selfplay --game connect4 --random-plies 30 -n 10000000 --shard-size 10000000 --json --out c4";
     let mut n_kept = 0;
     for _ in 0..2 {
         let mut child = mavis.command(line).stdout(Stdio::piped()).spawn().unwrap();
@@ -149,6 +150,26 @@ fn a_stopped_selfplay_keeps_the_finished_games() {
         n_kept = 10_000_000 - last["left"].as_u64().unwrap();
         assert!(n_kept > 0, "{last}");
     }
+}
+
+/// The folder stays free for the same command with the right oracle.
+#[test]
+fn an_oracle_of_another_game_is_refused_before_anything_is_written() {
+    let mavis = program();
+    mavis.write("one.pgn", "1. e4 e5 2. Nf3 *\n");
+    mavis.run("data import one.pgn --out chess.parquet");
+    mavis.run("data selfplay --game connect4 --random-plies 30 -n 2 --out c4");
+    for (line, part) in [
+        ("data selfplay --game othello -n 2 --oracle net:hex7", "does not evaluate othello"),
+        ("data annotate chess.parquet --oracle connect4", "connect4-solver does not evaluate chess"),
+        ("data annotate chess.parquet --oracle player:probs:hex7", "does not evaluate chess"),
+        ("data traces c4/annotations --oracle othello", "othello-alphabeta does not evaluate connect4"),
+    ] {
+        mavis.check_bad(&format!("{line} --out wrong"), part);
+        assert!(!mavis.folder().join("wrong").exists(), "{line}");
+    }
+    // One row of its game is enough.
+    mavis.run("data annotate chess.parquet c4/annotations --oracle connect4 --out mixed");
 }
 
 #[test]

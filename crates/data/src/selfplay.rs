@@ -109,9 +109,9 @@ pub fn selfplay(
     let first = oracles.first().ok_or_else(|| JobError::Oracle("no oracle given".to_owned()))?;
     let request = Request { line: String::new(), identity: first.identity(), pace: Pace::Fixed(1) };
     let memory = Arc::new(Memory::default());
-    let players = oracles.into_iter().map(|oracle| {
-        SelfPlayer::new(oracle, Arc::clone(&memory)).with_stop(Arc::clone(&settings.stop))
-    });
+    let players = oracles
+        .into_iter()
+        .map(|oracle| SelfPlayer::new(oracle, Arc::clone(&memory)).with_stop(Arc::clone(&settings.stop)));
     selfplay_on(settings, &request, &mut Local::new(players.collect()), watch)
 }
 

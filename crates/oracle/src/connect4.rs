@@ -10,7 +10,7 @@ mod book;
 mod search;
 mod table;
 
-use crate::oracle::refuse_finished;
+use crate::oracle::{refuse_finished, refuse_other};
 use crate::{Identity, Oracle, OracleError, RankedMove, Ranking, Score};
 use board::{Board, CELLS};
 pub use book::{BOOK_PLIES, Book, BookError, BookProgress, build_book};
@@ -100,6 +100,10 @@ pub fn plies_to_end(n_stones: u32, score: i32) -> u32 {
 impl Oracle for Connect4Solver {
     fn identity(&self) -> Identity {
         Identity::ours("connect4-solver", String::new())
+    }
+
+    fn ready_for(&mut self, rules: Rules) -> Result<(), OracleError> {
+        refuse_other(self, rules, rules == Rules::Connect4)
     }
 
     fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {

@@ -7,10 +7,10 @@
 mod lines;
 mod running;
 
-use crate::oracle::refuse_finished;
+use crate::oracle::{refuse_finished, refuse_other};
 use crate::process::EngineError;
 use crate::{Identity, Oracle, OracleError, Ranking};
-use mavis_game::{Game, Position};
+use mavis_game::{Game, Position, Rules};
 use running::RunningEngine;
 use std::fmt;
 use std::path::PathBuf;
@@ -189,13 +189,12 @@ impl Oracle for UciOracle {
         self.identity.clone()
     }
 
+    fn ready_for(&mut self, rules: Rules) -> Result<(), OracleError> {
+        refuse_other(self, rules, matches!(rules, Rules::Chess | Rules::Chess960))
+    }
+
     fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {
-        if !matches!(position, Position::Chess(_)) {
-            return Err(OracleError::WrongGame {
-                oracle: self.identity.name.clone(),
-                rules: position.rules(),
-            });
-        }
+        self.ready_for(position.rules())?;
         refuse_finished(position)?;
         self.persist(position, 0)
     }

@@ -10,7 +10,7 @@ mod playout;
 mod solver;
 mod tree;
 
-use crate::oracle::refuse_finished;
+use crate::oracle::{refuse_finished, refuse_other};
 use crate::{Identity, Oracle, OracleError, RankedMove, Ranking, Score};
 use field::Field;
 use mavis_game::{Game, Hex, Move, Position, Rules};
@@ -69,6 +69,10 @@ impl Oracle for HexOracle {
     fn identity(&self) -> Identity {
         let HexSettings { playouts, solver_nodes, seed } = self.settings;
         Identity::ours("hex-mcts", format!("playouts={playouts} solver_nodes={solver_nodes} seed={seed}"))
+    }
+
+    fn ready_for(&mut self, rules: Rules) -> Result<(), OracleError> {
+        refuse_other(self, rules, matches!(rules, Rules::Hex { .. }))
     }
 
     fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {

@@ -5,10 +5,10 @@
 )]
 
 use crate::gtp::{GtpCommand, GtpEngine, color};
-use crate::oracle::refuse_finished;
+use crate::oracle::{refuse_finished, refuse_other};
 use crate::process::{EngineError, Patience};
 use crate::{Identity, Oracle, OracleError, RankedMove, Ranking, Score};
-use mavis_game::{Game, Hex, Move, Position};
+use mavis_game::{Game, Hex, Move, Position, Rules};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -140,6 +140,10 @@ pub fn set_up(engine: &mut GtpEngine, position: &Hex) -> Result<(), EngineError>
 impl Oracle for HtpOracle {
     fn identity(&self) -> Identity {
         self.identity.clone()
+    }
+
+    fn ready_for(&mut self, rules: Rules) -> Result<(), OracleError> {
+        refuse_other(self, rules, matches!(rules, Rules::Hex { .. }))
     }
 
     fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {

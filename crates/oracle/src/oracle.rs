@@ -13,6 +13,16 @@ pub trait Oracle: Send {
     /// Who is speaking, for the tables that keep rankings.
     fn identity(&self) -> Identity;
 
+    /// Asked before the work begins: refuses a game that it does not evaluate.
+    ///
+    /// # Errors
+    /// When it is not the oracle's game, or it lacks what it needs for it. An oracle that cannot say without a position
+    /// agrees.
+    fn ready_for(&mut self, rules: Rules) -> Result<(), OracleError> {
+        let _ = rules;
+        Ok(())
+    }
+
     /// The ranking on a position that is not over.
     ///
     /// # Errors
@@ -95,6 +105,14 @@ pub enum OracleError {
         /// Why.
         reason: String,
     },
+}
+
+/// Refuses a game that the oracle does not evaluate.
+pub(crate) fn refuse_other(oracle: &impl Oracle, rules: Rules, evaluates: bool) -> Result<(), OracleError> {
+    match evaluates {
+        true => Ok(()),
+        false => Err(OracleError::WrongGame { oracle: oracle.identity().name, rules }),
+    }
 }
 
 /// Refuses positions without a move.

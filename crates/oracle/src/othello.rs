@@ -5,7 +5,7 @@ mod endgame;
 mod estimate;
 
 use crate::alphabeta::{AlphaBeta, Effort, UNIT};
-use crate::oracle::refuse_finished;
+use crate::oracle::{refuse_finished, refuse_other};
 use crate::{Identity, Oracle, OracleError, RankedMove, Ranking, Score};
 use board::Board;
 use endgame::Endgame;
@@ -103,6 +103,10 @@ impl Oracle for OthelloOracle {
             effort.depth, effort.nodes, self.weights
         );
         Identity::ours("othello-alphabeta", settings)
+    }
+
+    fn ready_for(&mut self, rules: Rules) -> Result<(), OracleError> {
+        refuse_other(self, rules, rules == Rules::Othello)
     }
 
     fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {

@@ -9,9 +9,9 @@
     deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
 )]
 
-use crate::oracle::refuse_finished;
+use crate::oracle::{refuse_finished, refuse_other};
 use crate::{Identity, Oracle, OracleError, RankedMove, Ranking, Score};
-use mavis_game::{Chess, Game, Position, Side};
+use mavis_game::{Chess, Game, Position, Rules, Side};
 use shakmaty::Position as _;
 use shakmaty_syzygy::{AmbiguousWdl, Tablebase, Wdl};
 use std::path::{Path, PathBuf};
@@ -134,6 +134,10 @@ fn result(wdl: Wdl) -> i32 {
 impl Oracle for SyzygyOracle {
     fn identity(&self) -> Identity {
         Identity::ours(NAME, format!("pieces={} files={}", self.max_pieces(), self.n_files))
+    }
+
+    fn ready_for(&mut self, rules: Rules) -> Result<(), OracleError> {
+        refuse_other(self, rules, matches!(rules, Rules::Chess | Rules::Chess960))
     }
 
     fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {

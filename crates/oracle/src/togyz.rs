@@ -1,7 +1,7 @@
 //! Togyz Kumalak by alpha-beta: the margin of stones each move may expect.
 
 use crate::alphabeta::{AlphaBeta, Effort, Margin, UNIT};
-use crate::oracle::refuse_finished;
+use crate::oracle::{refuse_finished, refuse_other};
 use crate::{Identity, Oracle, OracleError, RankedMove, Ranking, Score};
 use mavis_game::{Game, Move, Position, Rules, Side, Togyz};
 use std::fmt;
@@ -117,6 +117,10 @@ impl Oracle for TogyzOracle {
     fn identity(&self) -> Identity {
         let Effort { depth, nodes } = self.effort;
         Identity::ours("togyz-alphabeta", format!("depth={depth} nodes={nodes} weights={}", self.weights))
+    }
+
+    fn ready_for(&mut self, rules: Rules) -> Result<(), OracleError> {
+        refuse_other(self, rules, rules == Rules::Togyz)
     }
 
     fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {

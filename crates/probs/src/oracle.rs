@@ -126,6 +126,13 @@ impl Oracle for NetOracle {
         }
     }
 
+    fn ready_for(&mut self, rules: Rules) -> Result<(), OracleError> {
+        match rules == self.rules {
+            true => Ok(()),
+            false => Err(OracleError::WrongGame { oracle: self.name.clone(), rules }),
+        }
+    }
+
     fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {
         self.evaluate_all(std::slice::from_ref(position)).remove(0)
     }

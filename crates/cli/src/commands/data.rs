@@ -23,6 +23,8 @@ use mavis_data::TableError;
 use mavis_data::job::JobError;
 use mavis_data::table::table_kind;
 use mavis_game::Rules;
+use mavis_oracle::{Oracle, OracleError};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 #[cfg(feature = "cluster")]
 use {
@@ -85,6 +87,23 @@ fn oracle_maker(line: Option<&str>, rules: Option<Rules>) -> Result<OracleMaker,
     OracleMaker::new(line, rules, std::env::var_os("PATH").as_deref()).or_bad_input()
 }
 
+/// Refuses an oracle that evaluates none of the games, before a folder is bound to it.
+fn refuse_other_games(
+    oracle: Option<&mut Box<dyn Oracle>>,
+    games: impl Iterator<Item = Rules>,
+) -> Result<(), BadInput> {
+    let Some(oracle) = oracle else { return Ok(()) };
+    let (mut wrong, mut asked) = (None, HashSet::new());
+    for rules in games.filter(|&rules| asked.insert(rules)) {
+        match oracle.ready_for(rules) {
+            Err(error @ OracleError::WrongGame { .. }) => wrong = wrong.or(Some(error)),
+            // What else is wrong shows with the first position.
+            _ => return Ok(()),
+        }
+    }
+    wrong.map_or(Ok(()), |error| Err(BadInput::new(error)))
+}
+
 /// The queue of many machines for an oracle's jobs of `job_size` items, where the user names one.
 #[cfg(feature = "cluster")]
 fn oracle_queue(
@@ -96,7 +115,8 @@ fn oracle_queue(
     let spec = oracle_spec(line, Some(rules)).or_bad_input()?;
     let engine = engine_of(&spec).or_bad_input()?;
     // One oracle here says what all of them must call themselves.
-    let oracles = oracle_maker(line, Some(rules))?.make(1).or_bad_input()?;
+    let mut oracles = oracle_maker(line, Some(rules))?.make(1).or_bad_input()?;
+    refuse_other_games(oracles.first_mut(), std::iter::once(rules))?;
     let [oracle] = &oracles[..] else { return Ok(None) };
     let identity = oracle.identity();
     let mut needs = needs();

@@ -1,7 +1,7 @@
 //! A player as an oracle.
 
 use crate::{Analysis, Limit, MoveAnalysis, Player, PlayerError, Turn};
-use mavis_game::{Game as _, Move, Position};
+use mavis_game::{Game as _, Move, Position, Rules};
 use mavis_oracle::{Identity, Oracle, OracleError, RankedMove, Ranking, Score};
 
 /// Judges positions by what a player thinks of every move, each position as the first of a new game.
@@ -35,16 +35,20 @@ impl Oracle for PlayerOracle {
         self.identity.clone()
     }
 
+    fn ready_for(&mut self, rules: Rules) -> Result<(), OracleError> {
+        match self.player.ready_for(rules) {
+            Ok(()) => Ok(()),
+            Err(PlayerError::Broken(reason)) => Err(self.broken(reason)),
+            Err(_) => Err(OracleError::WrongGame { oracle: self.identity.name.clone(), rules }),
+        }
+    }
+
     fn evaluate(&mut self, position: &Position) -> Result<Ranking, OracleError> {
         let rules = position.rules();
         if position.outcome().is_some() {
             return Err(OracleError::GameOver { position: position.to_string() });
         }
-        match self.player.ready_for(rules) {
-            Ok(()) => {}
-            Err(PlayerError::Broken(reason)) => return Err(self.broken(reason)),
-            Err(_) => return Err(OracleError::WrongGame { oracle: self.identity.name.clone(), rules }),
-        }
+        self.ready_for(rules)?;
         // A ranking does not depend on the positions asked about before.
         self.player.reseed(0);
         self.player.new_game(rules);

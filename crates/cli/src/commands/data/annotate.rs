@@ -1,6 +1,6 @@
 //! `mavis data annotate`.
 
-use super::{job_failure, n_threads, oracle_maker, table_failure};
+use super::{job_failure, n_threads, oracle_maker, refuse_other_games, table_failure};
 #[cfg(feature = "cluster")]
 use crate::commands::cluster::{
     ClusterArgs,
@@ -85,7 +85,11 @@ impl Annotate {
         let elsewhere = None::<(Request, Local<Judge>)>;
         let result = match elsewhere {
             Some((request, mut queue)) => annotate_on(&settings, &request, &mut queue, watch),
-            None => mavis_data::annotate(&settings, maker.make(n_threads(self.jobs)).or_bad_input()?, watch),
+            None => {
+                let mut oracles = maker.make(n_threads(self.jobs)).or_bad_input()?;
+                refuse_other_games(oracles.first_mut(), games(&self.positions)?)?;
+                mavis_data::annotate(&settings, oracles, watch)
+            }
         };
         progress.finish();
         let done = result.map_err(job_failure)?;
@@ -121,7 +125,8 @@ impl Annotate {
         let spec = oracle_spec(self.oracle.as_deref(), rules).or_bad_input()?;
         let engine = engine_of(&spec).or_bad_input()?;
         // One oracle here says what all of them must call themselves.
-        let oracles = maker.make(1).or_bad_input()?;
+        let mut oracles = maker.make(1).or_bad_input()?;
+        refuse_other_games(oracles.first_mut(), games(&self.positions)?)?;
         let [oracle] = &oracles[..] else { return Ok(None) };
         let identity = oracle.identity();
         let mut needs = needs();
@@ -136,4 +141,10 @@ impl Annotate {
 fn first_game(positions: &[PathBuf]) -> anyhow::Result<Option<Rules>> {
     let row = TableReader::<PositionRow>::open(positions).map_err(table_failure)?.next();
     Ok(row.transpose().map_err(table_failure)?.and_then(|row| row.place.game.parse().ok()))
+}
+
+/// The games of all rows, as far as they can be read: the rest is for the annotation to report.
+fn games(positions: &[PathBuf]) -> anyhow::Result<impl Iterator<Item = Rules>> {
+    let rows = TableReader::<PositionRow>::open(positions).map_err(table_failure)?;
+    Ok(rows.map_while(Result::ok).filter_map(|row| row.place.game.parse().ok()))
 }

@@ -1,6 +1,6 @@
 //! `mavis data selfplay`.
 
-use super::{job_failure, n_threads, oracle_maker};
+use super::{job_failure, n_threads, oracle_maker, refuse_other_games};
 #[cfg(feature = "cluster")]
 use crate::commands::cluster::ClusterArgs;
 use crate::commands::{answer, answer_json, wrote};
@@ -123,7 +123,8 @@ impl Selfplay {
                 return Ok(selfplay_on(settings, &request, &mut queue, watch));
             }
         }
-        let oracles = oracle_maker(line, Some(rules))?.make(n_threads(self.jobs)).or_bad_input()?;
+        let mut oracles = oracle_maker(line, Some(rules))?.make(n_threads(self.jobs)).or_bad_input()?;
+        refuse_other_games(oracles.first_mut(), std::iter::once(rules))?;
         Ok(mavis_data::selfplay(settings, oracles, watch))
     }
 }

@@ -1,6 +1,6 @@
 //! `mavis data traces`.
 
-use super::{job_failure, n_threads, oracle_maker, table_failure};
+use super::{job_failure, n_threads, oracle_maker, refuse_other_games, table_failure};
 use crate::commands::{answer, answer_json, model::read_model, wrote};
 use crate::input::{BadInput, OrBadInput};
 use crate::positions;
@@ -139,7 +139,9 @@ impl Traces {
             }
             (None, None) => {
                 let maker = oracle_maker(self.oracle.as_deref(), Some(first.rules()))?;
-                mavis_data::traces(&settings, &roots, maker.make(n_threads)?, watch)
+                let mut oracles = maker.make(n_threads)?;
+                refuse_other_games(oracles.first_mut(), roots.iter().map(Position::rules))?;
+                mavis_data::traces(&settings, &roots, oracles, watch)
             }
         };
         progress.finish();
