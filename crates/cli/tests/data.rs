@@ -158,18 +158,19 @@ fn an_oracle_of_another_game_is_refused_before_anything_is_written() {
     let mavis = program();
     mavis.write("one.pgn", "1. e4 e5 2. Nf3 *\n");
     mavis.run("data import one.pgn --out chess.parquet");
-    mavis.run("data selfplay --game connect4 --random-plies 30 -n 2 --out c4");
+    mavis.write("late.txt", "......./x..x..o/oo.xo.o/xxooxox/oxxxoox/xooxxxo o\n");
+    mavis.run("data import late.txt --format positions --game connect4 --out c4.parquet");
     for (line, part) in [
         ("data selfplay --game othello -n 2 --oracle net:hex7", "does not evaluate othello"),
         ("data annotate chess.parquet --oracle connect4", "connect4-solver does not evaluate chess"),
         ("data annotate chess.parquet --oracle player:probs:hex7", "does not evaluate chess"),
-        ("data traces c4/annotations --oracle othello", "othello-alphabeta does not evaluate connect4"),
+        ("data traces c4.parquet --oracle othello", "othello-alphabeta does not evaluate connect4"),
     ] {
         mavis.check_bad(&format!("{line} --out wrong"), part);
         assert!(!mavis.folder().join("wrong").exists(), "{line}");
     }
     // One row of its game is enough.
-    mavis.run("data annotate chess.parquet c4/annotations --oracle connect4 --out mixed");
+    mavis.run("data annotate chess.parquet c4.parquet --oracle connect4 --out mixed");
 }
 
 #[test]

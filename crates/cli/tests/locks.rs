@@ -9,9 +9,9 @@ use std::fs;
 /// Every command that works in a folder.
 const COMMANDS: [&str; 7] = [
     "data selfplay --game connect4 --random-plies 30 -n 4 --out busy",
-    "data annotate games/annotations --out busy",
-    "data traces games/annotations --roots 4 --sizes 2x1 --out busy",
-    "league run league.toml --out busy",
+    "data annotate late.parquet --out busy",
+    "data traces late.parquet --sizes 2x1 --out busy",
+    "league run --config league.toml --out busy",
     "probs train --game connect4 --rounds 1 --set net=10k --out busy",
     "train mav --config mav.toml --out busy",
     "train predictor --target av --config predictor.toml --out busy",
@@ -20,7 +20,9 @@ const COMMANDS: [&str; 7] = [
 #[test]
 fn a_folder_in_use_is_refused_in_one_line_and_left_alone() {
     let mavis = Program::new(env!("CARGO_BIN_EXE_mavis"));
-    mavis.run("data selfplay --game connect4 --random-plies 30 -n 4 --out games");
+    mavis.run("data selfplay --game connect4 --epsilon 1.0 --random-plies 30 -n 40 --seed 1 --out games");
+    mavis.write("late.txt", "......./x..x..o/oo.xo.o/xxooxox/oxxxoox/xooxxxo o\n");
+    mavis.run("data import late.txt --format positions --game connect4 --out late.parquet");
     mavis.write(
         "league.toml",
         "name = 'l'\ngame = 'connect4'\nschedule.pairs = 1\n\

@@ -29,7 +29,7 @@ pub enum LockError {
         folder: PathBuf,
     },
     /// The folder cannot be made, or its lock not opened.
-    #[error("cannot lock {}: {error}", path.display())]
+    #[error("cannot use {}: {error}", path.display())]
     Io {
         /// The folder, or the file in it.
         path: PathBuf,
