@@ -3,7 +3,8 @@
 //! A job is a folder: one Parquet file a shard, and `manifest.json`, which says what the job is and which shards are done. A shard is
 //! written under another name, brought to the disk and renamed; only then the manifest names it, which is replaced in the same way. So a
 //! stop at any moment, kill -9 included, loses at most the shard in work, and a second run with the same settings does what
-//! is left. A second process is refused while one works in the folder. Annotation and self-play keep the shard in work too, in pieces that the next run continues from.
+//! is left. A second process is refused while one works in the folder. Annotation and self-play keep the shard in work too, in
+//! pieces that the next run continues from.
 #![cfg_attr(
     not(test),
     deny(
