@@ -2,7 +2,7 @@
 # One round of expert iteration, its first half: games of mav-mcts over the bundled weights, by the clock, with the value of every move as the search left it,
 # in x/ (docs/learning.md, Expert iteration).
 #   recipes/thirteenth/experts.sh SECONDS
-# Shards are whole as soon as they are there, and a second call resumes. What a run gets depends on the machine: 95 seconds of one H200 and 16 cores made
+# Shards are whole as soon as they are there, and a second call resumes. What a run gets depends on the machine: 95 seconds of one H200 and 16 cores, which labelled chess beside it, made
 # 256 games of Hex, 304 of Togyz Kumalak and 896 of Connect Four, some 64,000 positions.
 set -uo pipefail
 mavis=${MAVIS:-target/release/mavis} device=${DEVICE:-cuda} seconds=$1
