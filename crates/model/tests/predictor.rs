@@ -366,6 +366,8 @@ fn a_run_folder_goes_on_and_ships_a_predictor() {
     let state = TrainState::new(initial_parameters(&config).unwrap());
     let mut trainer = CpuTrainer::new(config.clone(), settings.run.optimizer.clone(), state).unwrap();
     learn(&mut trainer, &objective(&settings), &settings.run, &mut keeper).unwrap();
+    // A folder has one writer at a time.
+    drop(keeper);
     let seeded = TransformerConfig { init_seed: 99, ..config.clone() };
     assert_eq!(open().resume(&seeded).unwrap().unwrap().step, 3);
     let wider = TransformerConfig { d_ff: 96, ..config };
