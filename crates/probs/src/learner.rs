@@ -54,7 +54,7 @@ impl<G: Planes> Learner<G> {
         if settings.game != game {
             return Err(ProbsError::Unknown { what: "game", value: settings.game, known: game });
         }
-        let config = ModelConfig::new(&start, &settings);
+        let config = ModelConfig::new(&start, &settings)?;
         let ([mut value, mut action], progress) = match from {
             Some((state, progress)) => (config.split(&state)?, progress),
             None => {

@@ -39,9 +39,20 @@ pub struct Model {
 
 impl ModelConfig {
     /// The nets of a run that learns the game of a position.
-    #[must_use]
-    pub fn new<G: Planes>(start: &G, settings: &ProbsSettings) -> Self {
+    ///
+    /// # Errors
+    /// When the game cannot have nets of this size.
+    pub fn new<G: Planes>(start: &G, settings: &ProbsSettings) -> Result<Self, ProbsError> {
         let (shape, n_actions) = (start.shape(), start.n_actions());
+        let requirement = "another size: only Hex without the swap rule has a cell for every action";
+        let n_outputs = match settings.net.needs_cells() {
+            true => start.n_cells().ok_or_else(|| ProbsError::Setting {
+                field: "net",
+                value: settings.net.to_string(),
+                requirement,
+            })?,
+            false => n_actions,
+        };
         let head = match settings.algorithm {
             Algorithm::Probs => Head::Values,
             Algorithm::Azero => Head::Logits,
@@ -50,12 +61,12 @@ impl ModelConfig {
         let net = |outputs, number| {
             settings.net.config(shape, n_actions, outputs, settings.seed.wrapping_mul(2).wrapping_add(number))
         };
-        Self {
+        Ok(Self {
             game: settings.game.clone(),
             algorithm: settings.algorithm,
             value: net((1, Head::Values), 0),
-            action: net((n_actions, head), 1),
-        }
+            action: net((n_outputs, head), 1),
+        })
     }
 
     /// The rules of the game.
@@ -158,7 +169,7 @@ impl Model {
         let fits = config.value.input == start.shape()
             && config.action.input == start.shape()
             && config.value.n_outputs()? == 1
-            && config.action.n_outputs()? == start.n_actions();
+            && [Some(start.n_actions()), start.n_cells()].contains(&Some(config.action.n_outputs()?));
         if !fits {
             return Err(ProbsError::Shape { path: path.to_owned(), game: config.game });
         }

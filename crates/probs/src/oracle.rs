@@ -182,7 +182,7 @@ mod tests {
     /// Nets as they begin: what they know comes from the search alone.
     fn untrained(algorithm: Algorithm, simulations: u32) -> NetOracle {
         let settings = ProbsSettings { algorithm, ..preset("small", Rules::Connect4).expect("a preset") };
-        let config = ModelConfig::new(&Position::start(Rules::Connect4), &settings);
+        let config = ModelConfig::new(&Position::start(Rules::Connect4), &settings).unwrap();
         let parameters = [&config.value, &config.action].map(|net| net.initial_parameters().expect("fits"));
         assert_eq!(config.layout().expect("fits").len(), parameters.concat().len());
         let model = Model::from_parameters(config, parameters.concat(), Device::Cpu).expect("fits");

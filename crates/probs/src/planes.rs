@@ -19,6 +19,12 @@ pub trait Planes: Game {
     /// Number of actions, legal or not.
     fn n_actions(&self) -> usize;
 
+    /// The cells of the board, where every action that can ever be legal is one of them, numbered as they are in the planes; `None` in
+    /// other games.
+    fn n_cells(&self) -> Option<usize> {
+        None
+    }
+
     /// Writes the position over zeros, `[height, width, channels]` with channels last.
     fn write(&self, planes: &mut [f32]);
 
@@ -33,6 +39,10 @@ impl Planes for Position {
 
     fn n_actions(&self) -> usize {
         for_game!(self, game => game.n_actions())
+    }
+
+    fn n_cells(&self) -> Option<usize> {
+        for_game!(self, game => game.n_cells())
     }
 
     fn write(&self, planes: &mut [f32]) {

@@ -53,6 +53,8 @@ fn paper(rules: Rules) -> ProbsSettings {
         c_puct: 2.0,
         epsilon: 0.25,
         alpha: 0.5,
+        random_plies: 0,
+        drawn_plies: u32::MAX,
         temperature: 1.0,
         learning_rate: 0.003,
         learning_rate_decay: 1.0,

@@ -112,9 +112,9 @@ impl<'a, 'o, G: Planes> ProbsRun<'a, 'o, G> {
         folder: &'a Path,
         options: RunOptions<'o>,
     ) -> Result<Self, ProbsError> {
+        let config = ModelConfig::new(&start, settings)?;
         let lock = FolderLock::take(folder)?;
         keep_settings(settings, folder)?;
-        let config = ModelConfig::new(&start, settings);
         let loaded = load_checkpoint(&folder.join("checkpoint.safetensors"), &config)?;
         let (saved, state) = loaded.map_or((Saved::default(), None), |(saved, state)| (saved, Some(state)));
         let progress = Progress {

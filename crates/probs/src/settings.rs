@@ -46,6 +46,13 @@ pub struct ProbsSettings {
     pub epsilon: f32,
     /// Concentration of the noise (α).
     pub alpha: f32,
+    /// Plies at the start of a game of the AlphaZero-style learner whose move is drawn evenly, whatever the search says; it is learned
+    /// from all the same. Games of a run then begin in as many ways as those that others play.
+    #[serde(default)]
+    pub random_plies: u32,
+    /// Plies of such a game whose move is drawn in proportion to visits; after them the most visited one is played.
+    #[serde(default = "every_ply")]
+    pub drawn_plies: u32,
     /// Temperature of the softmax over q-values in self-play; 1 in paper 004.
     pub temperature: f32,
     /// Learning rate of both nets in the first round.
@@ -64,6 +71,11 @@ pub struct ProbsSettings {
     pub evaluation: Evaluation,
     /// Everything random follows from it.
     pub seed: u64,
+}
+
+/// Beyond the longest game.
+fn every_ply() -> u32 {
+    u32::MAX
 }
 
 /// How the nets are improved.

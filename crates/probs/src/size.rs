@@ -25,6 +25,10 @@ pub enum Size {
     /// Seven layers, 420,000 parameters: Togyz Kumalak.
     #[serde(rename = "420k")]
     S420k,
+    /// Seven convolutions, 190,000 parameters: boards where every action is a cell. The action net has no dense layer, since one over
+    /// a large board would have to squeeze all cells through a few dozen numbers.
+    #[serde(rename = "190k")]
+    S190k,
 }
 
 /// What an output means.
@@ -38,7 +42,13 @@ pub enum Head {
 
 impl Size {
     /// Every size.
-    pub const ALL: [Self; 4] = [Self::S10k, Self::S100k, Self::S230k, Self::S420k];
+    pub const ALL: [Self; 5] = [Self::S10k, Self::S100k, Self::S230k, Self::S420k, Self::S190k];
+
+    /// Whether only games can have it whose every action is a cell ([`Planes::n_cells`](crate::Planes::n_cells)).
+    #[must_use]
+    pub fn needs_cells(self) -> bool {
+        self == Self::S190k
+    }
 
     /// Channels of the 3x3 convolutions, hidden dense layers after the first, and the parameters to reach.
     fn plan(self) -> (&'static [usize], &'static [usize], usize) {
@@ -47,6 +57,7 @@ impl Size {
             Self::S100k => (&[32, 32, 32], &[], 100_000),
             Self::S230k => (&[48, 48, 48], &[], 230_000),
             Self::S420k => (&[64, 64, 64, 64], &[128], 420_000),
+            Self::S190k => (&[64, 64, 64, 64, 64, 64], &[], 190_000),
         }
     }
 
@@ -67,6 +78,24 @@ impl Size {
             layers.extend([ConvLayer::Conv3x3 { channels }, ConvLayer::LeakyRelu { slope: SLOPE }]);
             used += (9 * inputs + 1) * channels;
             inputs = channels;
+        }
+        if self.needs_cells() {
+            let conv = |channels| ConvLayer::Conv3x3 { channels };
+            let leaky = ConvLayer::LeakyRelu { slope: SLOPE };
+            layers.extend(match n_outputs {
+                1 => vec![
+                    conv(2),
+                    leaky,
+                    ConvLayer::Dense { outputs: 64 },
+                    leaky,
+                    ConvLayer::Dense { outputs: 1 },
+                ],
+                _ => vec![conv(1)],
+            });
+            if head == Head::Values {
+                layers.push(ConvLayer::Tanh);
+            }
+            return ConvNetConfig { input: shape, layers, init_seed };
         }
         let flat = shape[0] * shape[1] * inputs;
         // Layers after the first dense one: its width times `next`, and what does not depend on it.
@@ -92,6 +121,7 @@ impl fmt::Display for Size {
             Self::S100k => "100k",
             Self::S230k => "230k",
             Self::S420k => "420k",
+            Self::S190k => "190k",
         })
     }
 }
@@ -128,5 +158,14 @@ mod tests {
             let n = config.layout().unwrap().n_parameters();
             assert!(n <= expected && n * 100 > expected * 94, "{size} over {shape:?}: {n}");
         }
+    }
+
+    #[test]
+    fn a_net_of_convolutions_has_an_output_per_cell() {
+        let config = Size::S190k.config([11, 11, 4], 122, (121, Head::Logits), 1);
+        assert_eq!(config.n_outputs().unwrap(), 121);
+        let n = config.layout().unwrap().n_parameters();
+        assert!((180_000..190_000).contains(&n), "{n}");
+        assert_eq!(Size::S190k.config([11, 11, 4], 122, (1, Head::Values), 1).n_outputs().unwrap(), 1);
     }
 }

@@ -177,3 +177,21 @@ fn five_minutes_pass_the_two_ply_lookahead() {
     let last = &rated[rated.len() - 1];
     assert!(last.low > 1501.0, "{last:?}");
 }
+
+#[test]
+fn a_net_of_convolutions_learns_hex_and_is_refused_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = |rules: &str, net| ProbsSettings {
+        net,
+        rounds: 1,
+        random_plies: 1,
+        ..tiny(rules.parse().unwrap(), Algorithm::Azero)
+    };
+    run(&settings("hex:size=4", Size::S190k), &folder.path().join("hex"), 1).unwrap();
+    let model = mavis_probs::Model::load(&folder.path().join("hex/model.safetensors")).unwrap();
+    assert_eq!(mavis_net::NetworkConfig::layout(&model.config.action).unwrap().tensors().len(), 14);
+    for game in ["connect4", "hex:size=4,swap"] {
+        let error = run(&settings(game, Size::S190k), &folder.path().join("other"), 1).unwrap_err();
+        assert!(error.to_string().contains("net") && error.to_string().contains("190k"), "{error}");
+    }
+}

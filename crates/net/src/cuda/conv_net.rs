@@ -14,8 +14,9 @@ use crate::layout::Layout;
 use crate::optimizer::{Algorithm, OptimizerSettings};
 use crate::trainer::{StepSettings, TrainState, UpdateReport, Weights};
 
-/// Boards that keep a GPU busy: the smallest nets have some 40 cells, and a block takes 128.
-const BATCH_HINT: usize = 1024;
+/// Boards that keep a GPU busy: the smallest nets have some 40 cells, and a block takes 128. Callers that wait in groups of a quarter of
+/// this (`mavis-probs`) still fill it on a board of 11x11.
+const BATCH_HINT: usize = 2048;
 
 /// A small net with its optimizer on a GPU. Sums are f32 throughout, and the same from run to run.
 ///

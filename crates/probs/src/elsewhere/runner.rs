@@ -45,7 +45,8 @@ impl ProbsRunner {
         beat: &Beat,
     ) -> Result<ProbsOutput, String> {
         let ProbsInput { settings, weights, task } = input;
-        let model = self.model(ModelConfig::new(start, &settings), &weights)?;
+        let model =
+            self.model(ModelConfig::new(start, &settings).map_err(|error| error.to_string())?, &weights)?;
         let v = Asker::new(&*model.value, Weights::Live);
         let q = Asker::new(&*model.action, Weights::Live);
         let meter = Meter::of_job(beat);

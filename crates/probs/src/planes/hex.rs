@@ -2,7 +2,7 @@
 //! same edges.
 
 use super::Planes;
-use mavis_game::{Game as _, Hex, Move, Side};
+use mavis_game::{Game as _, Hex, Move, Rules, Side};
 
 const N_CHANNELS: usize = 4;
 
@@ -14,6 +14,10 @@ impl Planes for Hex {
     /// The cells and the swap.
     fn n_actions(&self) -> usize {
         self.size() * self.size() + 1
+    }
+
+    fn n_cells(&self) -> Option<usize> {
+        matches!(self.rules(), Rules::Hex { swap: false, .. }).then_some(self.size() * self.size())
     }
 
     fn write(&self, planes: &mut [f32]) {

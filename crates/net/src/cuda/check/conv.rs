@@ -59,6 +59,11 @@ pub fn conv_shapes() -> Vec<(&'static str, ConvNetConfig, ConvLoss)> {
             ConvLoss::MeanSquared,
         ),
         (
+            "hex, an output per cell",
+            net([11, 11, 4], vec![conv(64), leaky, conv(64), leaky, conv(1)]),
+            ConvLoss::CrossEntropy,
+        ),
+        (
             "one row, no convolution",
             net([1, 19, 1], vec![leaky, dense(129), leaky, dense(9)]),
             ConvLoss::CrossEntropy,
