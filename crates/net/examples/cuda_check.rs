@@ -107,7 +107,7 @@ fn config(
 }
 
 /// The predictors of paper 002: every departure from Llama's layout, and how they may be combined otherwise.
-fn encoders() -> [TransformerConfig; 3] {
+fn encoders() -> [TransformerConfig; 4] {
     let variant = |norm, placement, outputs| Variant {
         norm,
         placement,
@@ -122,6 +122,8 @@ fn encoders() -> [TransformerConfig; 3] {
         shape(256, 2, 8, variant(NormKind::Layer, NormPlacement::Post, 128)),
         shape(128, 2, 4, variant(NormKind::Layer, NormPlacement::Pre, 1968)),
         shape(384, 1, 6, variant(NormKind::Rms, NormPlacement::Post, 16)),
+        // A head of one number, which is learned by squared error.
+        shape(256, 2, 8, variant(NormKind::Layer, NormPlacement::Pre, 8)),
     ]
 }
 
@@ -299,7 +301,7 @@ fn predictors(section: usize) -> Result<usize, NetError> {
             }
         }
         1 => {
-            for config in &encoders[..2] {
+            for config in [&encoders[0], &encoders[1], &encoders[3]] {
                 let (batch, rows) = predictor_batch(config, 1500, 6);
                 let title = format!("step against CPU: {}", describe(config));
                 bad += show(&title, &update_against_cpu(config, &adam, &batch, &rows)?);

@@ -198,7 +198,10 @@ pub struct BatchToken {
     pub branch_start: u32,
 }
 
-/// The rows of a batch that carry loss, and their targets. The head and the cross-entropy are computed on these rows only.
+/// The rows of a batch that carry loss, and their targets. The head and the loss are computed on these rows only.
+///
+/// A row's target is a distribution over the columns of the logits, and its loss the cross-entropy; or it is a number, and its loss the squared error
+/// of column 0, which the other columns do not change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LossRows {
     /// Token index in the batch, `[R]`; the row's logits predict what follows that token.
@@ -209,16 +212,19 @@ pub struct LossRows {
     pub tags: Vec<u8>,
     /// Targets of row `r` are entries `target_starts[r]..target_starts[r + 1]`; `[R + 1]`, or empty when there is no row.
     pub target_starts: Vec<u32>,
-    /// Token ids of the targets.
+    /// Token ids of the targets; [`NUMBER`](Self::NUMBER) where the target is a number.
     pub target_ids: Vec<u32>,
-    /// Their probabilities; each row sums to one.
+    /// Their probabilities, which sum to one in each row; or the number.
     pub target_probs: Vec<f32>,
-    /// The loss is `sum(weight * cross-entropy) / normalizer`; `None` means the sum of the weights. Ranks that share a batch give
+    /// The loss is `sum(weight * loss of the row) / normalizer`; `None` means the sum of the weights. Ranks that share a batch give
     /// the sum over all ranks, so that their gradients add up.
     pub normalizer: Option<f32>,
 }
 
 impl LossRows {
+    /// Stands in place of a token id where a row's target is a number; a row has one at most, and no other target beside it.
+    pub const NUMBER: u32 = u32::MAX;
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()
@@ -249,7 +255,12 @@ impl LossRows {
         self.target_starts.push(self.target_ids.len() as u32);
     }
 
-    /// What the weighted sum of cross-entropies is divided by.
+    /// Appends a row whose column 0 should be this number.
+    pub fn push_number(&mut self, row: u32, weight: f32, tag: u8, target: f32) {
+        self.push_soft(row, weight, tag, &[(Self::NUMBER, target)]);
+    }
+
+    /// What the weighted sum of losses is divided by.
     pub fn normalizer(&self) -> f32 {
         self.normalizer.unwrap_or_else(|| self.weights.iter().sum())
     }
@@ -258,6 +269,14 @@ impl LossRows {
     pub fn targets(&self, row_idx: usize) -> (&[u32], &[f32]) {
         let range = self.target_starts[row_idx] as usize..self.target_starts[row_idx + 1] as usize;
         (&self.target_ids[range.clone()], &self.target_probs[range])
+    }
+
+    /// The number that a row's column 0 should be; `None` where its target is a distribution.
+    pub fn number(&self, row_idx: usize) -> Option<f32> {
+        match self.targets(row_idx) {
+            ([Self::NUMBER], [number]) => Some(*number),
+            _ => None,
+        }
     }
 
     /// Removes all rows and keeps the memory.
@@ -271,7 +290,7 @@ impl LossRows {
         self.normalizer = None;
     }
 
-    /// Checks lengths, ids, weights and that each distribution sums to one (to 1e-3).
+    /// Checks lengths, ids, weights, and that each distribution sums to one (to 1e-3) and each number is finite.
     ///
     /// # Errors
     /// What is wrong, and where.
@@ -292,16 +311,22 @@ impl LossRows {
         if let Some(&row) = self.rows.iter().find(|row| **row as usize >= n_tokens) {
             return Err(NetError::Row { row, n_tokens });
         }
-        if let Some(&id) = self.target_ids.iter().find(|id| **id as usize >= vocab) {
-            return Err(NetError::Target { id, vocab });
-        }
         if !self.target_starts.is_sorted() {
             return Err(NetError::Length { what: "sorted target starts", expected: n + 1, got: starts });
         }
         for row_idx in 0..n {
-            let sum: f32 = self.targets(row_idx).1.iter().sum();
+            let number = self.number(row_idx);
+            let (ids, probs) = self.targets(row_idx);
+            if let Some(&id) = ids.iter().find(|id| number.is_none() && **id as usize >= vocab) {
+                return Err(NetError::Target { id, vocab });
+            }
+            let sum: f32 = probs.iter().sum();
             let bad_weight = !(self.weights[row_idx].is_finite() && self.weights[row_idx] >= 0.0);
-            if bad_weight || (sum - 1.0).abs() > 1e-3 || sum.is_nan() {
+            let bad_target = match number {
+                Some(number) => !number.is_finite(),
+                None => (sum - 1.0).abs() > 1e-3 || sum.is_nan(),
+            };
+            if bad_weight || bad_target {
                 return Err(NetError::Distribution { row_idx, sum, weight: self.weights[row_idx] });
             }
         }
@@ -349,5 +374,19 @@ mod tests {
         assert!(matches!(rows.validate(4, 3), Err(NetError::Target { id: 3, .. })));
         rows.target_probs[1] = 0.5;
         assert!(matches!(rows.validate(4, 10), Err(NetError::Distribution { row_idx: 1, .. })));
+    }
+
+    #[test]
+    fn a_number_is_the_only_target_of_its_row() {
+        let mut rows = LossRows::default();
+        rows.push_number(0, 1.0, 0, -3.5);
+        rows.push_hard(1, 1.0, 0, 3);
+        rows.validate(2, 10).unwrap();
+        assert_eq!((rows.number(0), rows.number(1)), (Some(-3.5), None));
+        rows.target_probs[0] = f32::NAN;
+        assert!(matches!(rows.validate(2, 10), Err(NetError::Distribution { row_idx: 0, .. })));
+        rows.clear();
+        rows.push_soft(0, 1.0, 0, &[(LossRows::NUMBER, 0.5), (3, 0.5)]);
+        assert!(matches!(rows.validate(2, 10), Err(NetError::Target { id: LossRows::NUMBER, .. })));
     }
 }

@@ -137,7 +137,7 @@ pub struct StepSettings {
 /// Loss of one pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LossReport {
-    /// `sum(weight * cross-entropy) / normalizer`, in nats.
+    /// `sum(weight * loss of the row) / normalizer`; cross-entropies are in nats.
     pub loss: f32,
     /// The same by kind of row, in order of tag; kinds without rows are left out.
     pub tags: Vec<TagLoss>,
@@ -152,7 +152,7 @@ pub struct TagLoss {
     pub n_rows: u32,
     /// Sum of their weights.
     pub weight: f32,
-    /// Weighted mean of their cross-entropies, in nats (plain mean when all weights are zero).
+    /// Weighted mean of their losses (plain mean when all weights are zero).
     pub loss: f32,
 }
 

@@ -108,7 +108,7 @@ pub(crate) struct Activations {
     pub(crate) picked_scales: Vec<f32>,
     /// A piece of the logits, then of their gradient.
     pub(crate) logits: Vec<f32>,
-    /// Cross-entropy by row.
+    /// Loss by row.
     pub(crate) losses: Vec<f32>,
 }
 

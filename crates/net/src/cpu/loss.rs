@@ -1,4 +1,4 @@
-//! Softmax cross-entropy with soft targets.
+//! Softmax cross-entropy with soft targets, and squared errors.
 
 use rayon::prelude::*;
 
@@ -6,7 +6,8 @@ use super::scalar::{exp, max, sum};
 use crate::batch::LossRows;
 use crate::trainer::{LossReport, TagLoss};
 
-/// Cross-entropies of rows `first..` from their logits `[n, vocab]`, in nats; with `normalizer` the logits are replaced by their gradient.
+/// Losses of rows `first..` from their logits `[n, vocab]`: cross-entropies in nats, or squared errors of column 0; with `normalizer` the logits are replaced
+/// by their gradient.
 pub(crate) fn cross_entropy(
     logits: &mut [f32],
     losses: &mut [f32],
@@ -17,6 +18,15 @@ pub(crate) fn cross_entropy(
     let vocab = logits.len() / losses.len().max(1);
     logits.par_chunks_mut(vocab.max(1)).zip(losses).enumerate().for_each(|(i, (logits, loss))| {
         let row_idx = first + i;
+        if let Some(number) = rows.number(row_idx) {
+            let error = logits[0] - number;
+            *loss = error * error;
+            if let Some(normalizer) = normalizer {
+                logits.fill(0.0);
+                logits[0] = 2.0 * error * rows.weights[row_idx] / normalizer;
+            }
+            return;
+        }
         let (ids, probs) = rows.targets(row_idx);
         let max = max(logits);
         let picked: f32 = ids.iter().zip(probs).map(|(id, prob)| prob * (logits[*id as usize] - max)).sum();
@@ -35,7 +45,7 @@ pub(crate) fn cross_entropy(
     });
 }
 
-/// The report over all rows, from their cross-entropies.
+/// The report over all rows, from their losses.
 pub(crate) fn report(losses: &[f32], rows: &LossRows) -> LossReport {
     let mut total = 0.0f64;
     let mut sums = vec![(0u32, 0.0f64, 0.0f64, 0.0f64); 256];
@@ -74,6 +84,24 @@ mod tests {
         cross_entropy(&mut gradient, &mut [0.0; 3], &rows, 0, Some(rows.normalizer()));
         Check { step: 1e-2, tolerance: 1e-3 }.gradient(&logits, &gradient, |logits| {
             let mut losses = [0.0; 3];
+            cross_entropy(&mut logits.to_vec(), &mut losses, &rows, 0, None);
+            f64::from(report(&losses, &rows).loss)
+        });
+    }
+
+    #[test]
+    fn gradient_of_numbers() {
+        let mut rows = rows();
+        rows.push_number(3, 0.5, 1, 0.75);
+        rows.push_number(4, 1.5, 1, -2.0);
+        let logits: Vec<f32> = numbers(40, 2).iter().map(|x| x * 5.0).collect();
+        let (mut gradient, mut losses) = (logits.clone(), [0.0; 5]);
+        cross_entropy(&mut gradient, &mut losses, &rows, 0, Some(rows.normalizer()));
+        assert_eq!(losses[3], (logits[24] - 0.75).powi(2));
+        let is_zero = |row: usize| gradient[8 * row + 1..8 * (row + 1)].iter().all(|x| *x == 0.0);
+        assert!(is_zero(3) && is_zero(4) && !is_zero(2), "a number concerns column 0 only");
+        Check { step: 1e-2, tolerance: 1e-3 }.gradient(&logits, &gradient, |logits| {
+            let mut losses = [0.0; 5];
             cross_entropy(&mut logits.to_vec(), &mut losses, &rows, 0, None);
             f64::from(report(&losses, &rows).loss)
         });

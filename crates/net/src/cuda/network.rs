@@ -366,7 +366,7 @@ impl Network {
         Self::rows_kernel("gather_norm", extent.n_rows, arguments)
     }
 
-    /// Cross-entropy of the logits at hand, turned into their gradient where asked.
+    /// Losses of the logits at hand, which become their gradient where asked.
     pub(super) fn cross_entropy(&self, extent: Extent, gradient: bool) -> Op {
         // Each warp spreads a row's targets over `outputs` floats of shared memory.
         let outputs = self.config.n_outputs();

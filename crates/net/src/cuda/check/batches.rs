@@ -8,15 +8,19 @@ use crate::config::TransformerConfig;
 use crate::cuda::bench::ids;
 
 /// Inputs like those of the predictors: sequences of the shape's learned context, seen in full, each with one right answer after its last
-/// token. Sequences are added while they fit into `n_tokens`.
+/// token. Where the head has 8 outputs, as those of predictors of one number, every other answer is a number. Sequences are added while they fit into `n_tokens`.
 pub fn predictor_batch(config: &TransformerConfig, n_tokens: usize, seed: u64) -> (Batch, LossRows) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let (mut batch, mut rows) = (Batch::default(), LossRows::default());
     let len = config.variant.learned_positions.unwrap_or(79);
     while batch.len() + len <= n_tokens {
         batch.push_prompted(&ids(&mut random, len, config.vocab), len);
-        let target = random.random_range(0..config.n_outputs() as u32);
-        rows.push_hard(batch.len() as u32 - 1, 1.0, 0, target);
+        let row = batch.len() as u32 - 1;
+        if config.n_outputs() == 8 && rows.len().is_multiple_of(2) {
+            rows.push_number(row, 1.0, 1, random.random_range(0.0..1.0));
+        } else {
+            rows.push_hard(row, 1.0, 0, random.random_range(0..config.n_outputs() as u32));
+        }
     }
     (batch, rows)
 }

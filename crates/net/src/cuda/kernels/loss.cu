@@ -1,6 +1,7 @@
 // Softmax cross-entropy against sparse distributions: logits [rows, V] become their gradient in place, loss [rows] is in
-// nats and unweighted. One warp a row, its targets spread out in shared memory (V floats a warp, dynamic). Rows from the
-// count on get a zero gradient.
+// nats and unweighted. A target with a negative id is a number, and the row's loss the squared error of column 0.
+// One warp a row, its targets spread out in shared memory (V floats a warp, dynamic). Rows from the count on get a zero
+// gradient.
 #define XV ((V / 8 + 31) / 32) // vectors of 8 a lane
 #define AT(j) (((j) * 32 + lane) * 8)
 #define IN(j) ((V % 256 == 0) || AT(j) < V)
@@ -24,6 +25,23 @@ KERNEL cross_entropy(bf16* logits, const int* counts, const float* weights, cons
             if (IN(j) && gradient) zero.store(p + AT(j));
         return;
     }
+    int begin = target_starts[row], end = target_starts[row + 1];
+    if (begin < end && targets[begin].x < 0) {
+        // Lane 0 has column 0 to itself.
+        float error = lane == 0 ? up(p[0]) - __int_as_float(targets[begin].y) : 0.f;
+        if (lane == 0) loss[row] = error * error;
+        if (!gradient) return;
+        float scale = weights[row] * __int_as_float(counts[C_LOSS_SCALE]);
+        float first[8] = {2.f * error * scale, 0.f, 0.f, 0.f, 0.f, 0.f, 0.f, 0.f};
+        for (int j = 0; j < XV; j++)
+            if (IN(j)) {
+                if (j > 0) first[0] = 0.f;
+                Vec<8> o;
+                o.from(first);
+                o.store(p + AT(j));
+            }
+        return;
+    }
 #if V <= 4096
     Vec<8> v[XV];
 #pragma unroll
@@ -35,7 +53,6 @@ KERNEL cross_entropy(bf16* logits, const int* counts, const float* weights, cons
 #endif
     for (int i = lane; i < V; i += 32) t[i] = 0.f;
     __syncwarp();
-    int begin = target_starts[row], end = target_starts[row + 1];
     float total = 0.f;
     for (int i = begin + lane; i < end; i += 32) {
         int2 e = targets[i];
