@@ -1,7 +1,7 @@
 //! The predictors of paper 002: value of an action (AV), value of a state (SV), the oracle's action (BC), each from one pass without search.
 //!
 //! A position becomes 77 characters ([`tokens`]), a bidirectional transformer reads them, and the logits after the last token say in which of
-//! [`Bins`] the win probability falls, or which action the oracle would choose. [`score_moves`] turns that into scores of moves, which is all a
+//! [`Bins`] the win probability falls, what it is ([`PredictorLoss`]), or which action the oracle would choose. [`score_moves`] turns that into scores of moves, which is all a
 //! policy needs. Training goes through [`learn`](crate::train::learn) as for the MAV model; [`PredictorSettings`] describes a run.
 //!
 //! ```
@@ -104,13 +104,47 @@ impl FromStr for Target {
     }
 }
 
+/// How values are learned, which decides what the head gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PredictorLoss {
+    /// Cross-entropy: the head gives a distribution over bins, or over actions.
+    #[default]
+    #[serde(rename = "log")]
+    Log,
+    /// Squared error: the head gives the win probability itself, which may lie a little outside of 0 to 1.
+    #[serde(rename = "l2")]
+    SquaredError,
+}
+
+impl fmt::Display for PredictorLoss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Log => "log",
+            Self::SquaredError => "l2",
+        })
+    }
+}
+
+impl FromStr for PredictorLoss {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        [Self::Log, Self::SquaredError]
+            .into_iter()
+            .find(|loss| loss.to_string() == text)
+            .ok_or_else(|| format!("unknown loss '{text}' (known: log l2)"))
+    }
+}
+
 /// What a predictor's logits mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PredictorSpec {
     /// What is predicted.
     pub target: Target,
-    /// Classes of win probability.
+    /// Classes of win probability; they mean nothing where the loss is the squared error.
     pub bins: Bins,
+    /// How values were learned.
+    pub loss: PredictorLoss,
 }
 
 impl PredictorSpec {
@@ -119,14 +153,30 @@ impl PredictorSpec {
     pub fn n_outputs(self) -> usize {
         match self.target {
             Target::BehavioralCloning => tokens::N_ACTIONS,
-            _ => self.bins.count(),
+            _ => match self.loss {
+                PredictorLoss::Log => self.bins.count(),
+                PredictorLoss::SquaredError => SCALAR_OUTPUTS,
+            },
+        }
+    }
+
+    /// The win probability that an output of the head stands for; of no meaning for behavioral cloning.
+    #[must_use]
+    pub fn value(self, output: &[f32]) -> f32 {
+        match self.loss {
+            PredictorLoss::Log => self.bins.mean(output),
+            PredictorLoss::SquaredError => output.first().copied().unwrap_or(0.5),
         }
     }
 
     /// What files of such a model say.
     #[must_use]
     pub fn card(self) -> Card {
-        let notes = [(TARGET, self.target.to_string()), (BINS, self.bins.count().to_string())];
+        let mut notes = vec![(TARGET, self.target.to_string()), (BINS, self.bins.count().to_string())];
+        // Files without this note are those of the log loss.
+        if self.loss != PredictorLoss::Log {
+            notes.push((LOSS, self.loss.to_string()));
+        }
         Card {
             vocabulary: VOCABULARY.to_owned(),
             notes: notes.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
@@ -138,6 +188,10 @@ impl PredictorSpec {
 const VOCABULARY: &str = "predictor-77-1968";
 const TARGET: &str = "target";
 const BINS: &str = "bins";
+const LOSS: &str = "loss";
+
+/// Columns of a head that gives one number: the first is the number, the rest is not read and learns nothing. The kernels take multiples of 8.
+const SCALAR_OUTPUTS: usize = 8;
 
 /// A trained predictor as a file.
 #[derive(Clone, Debug)]
@@ -162,7 +216,9 @@ impl PredictorModel {
         let note = |key: &str| small.notes.get(key).map(String::as_str);
         let target = note(TARGET).and_then(|text| text.parse().ok());
         let bins = note(BINS).and_then(|text| Bins::new(text.parse().ok()?).ok());
-        let spec = target.zip(bins).map(|(target, bins)| PredictorSpec { target, bins });
+        let loss = note(LOSS).map_or(Some(PredictorLoss::Log), |text| text.parse().ok());
+        let spec = target.zip(bins).zip(loss);
+        let spec = spec.map(|((target, bins), loss)| PredictorSpec { target, bins, loss });
         let fits = |spec: &PredictorSpec| {
             small.config.n_outputs() == spec.n_outputs()
                 && small.config.vocab == tokens::N_IDS

@@ -5,8 +5,8 @@ use mavis_data::bag::{BagRecord, BagWriter};
 use mavis_data::{AnnotatedPosition, Annotations};
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_model::predictor::{
-    BagSamples, PositionSamples, Predictor, PredictorBatches, PredictorModel, PredictorObjective,
-    PredictorSettings, PredictorTarget, Samples, Target, tokens,
+    BagSamples, PositionSamples, Predictor, PredictorBatches, PredictorLoss, PredictorModel,
+    PredictorObjective, PredictorSettings, PredictorTarget, Samples, Target, tokens,
 };
 use mavis_model::train::{Budget, Event, Keeper, RunFolder, learn};
 use mavis_model::{MavModel, ModelError};
@@ -177,7 +177,7 @@ fn objective_of(
     let sets: Vec<(Arc<dyn Samples>, f32)> = vec![(Arc::new(samples), 1.0)];
     PredictorObjective {
         spec,
-        batches: PredictorBatches::new(sets, settings.samples, spec.bins, settings.run.seed).unwrap(),
+        batches: PredictorBatches::new(sets, settings.samples, spec, settings.run.seed).unwrap(),
         validation_positions: measured.len(),
         validation: vec![("measured".to_owned(), Arc::new(measured))],
         puzzles: Vec::new(),
@@ -204,10 +204,15 @@ fn run_objective(
 
 /// Learns positions until they are known by heart: whatever stands between labels and policies (actions, sides, bins, masks, order) must
 /// then agree. The last loss, and what the policy makes of the same positions.
-fn by_heart(target: Target, n: usize, n_steps: u64) -> (f32, mavis_model::predictor::PredictorQuality) {
+fn by_heart(
+    (target, loss): (Target, PredictorLoss),
+    n: usize,
+    n_steps: u64,
+) -> (f32, mavis_model::predictor::PredictorQuality) {
     // After the opening moves of a random game values differ.
     let known: Vec<_> = annotated(2 * n + 40, 3).into_iter().skip(30).take(n).collect();
     let mut settings = settings(target, n_steps);
+    settings.loss = loss;
     settings.shape = Some([64, 2, 2, 128]);
     settings.samples = if target == Target::ActionValue { 32 } else { 16 };
     settings.run.optimizer.algorithm = Algorithm::Muon;
@@ -221,7 +226,7 @@ fn by_heart(target: Target, n: usize, n_steps: u64) -> (f32, mavis_model::predic
 #[test]
 fn a_few_positions_are_learned_by_heart() {
     for (target, n_steps) in Target::ALL.into_iter().zip([150, 120, 200]) {
-        let (loss, quality) = by_heart(target, 12, n_steps);
+        let (loss, quality) = by_heart((target, PredictorLoss::Log), 12, n_steps);
         assert!(loss < 0.25, "{target}: loss {loss}, {quality:?}");
         match target {
             // Values are the middles of sixteen bins, so moves within one bin cannot be told apart.
@@ -231,6 +236,17 @@ fn a_few_positions_are_learned_by_heart() {
             Target::BehavioralCloning => assert!(quality.action_accuracy > 0.99, "{quality:?}"),
             // The policy asks about positions one move later, which are not among the known.
             Target::StateValue => {}
+        }
+    }
+}
+
+#[test]
+fn a_few_positions_are_learned_by_heart_by_squared_error() {
+    for (target, n_steps) in [(Target::ActionValue, 150), (Target::StateValue, 120)] {
+        let (loss, quality) = by_heart((target, PredictorLoss::SquaredError), 12, n_steps);
+        assert!(loss < 1e-3, "{target}: loss {loss}, {quality:?}");
+        if target == Target::ActionValue {
+            assert!(quality.regret < 0.02 && quality.value_error.unwrap() < 0.03, "{quality:?}");
         }
     }
 }
@@ -348,6 +364,41 @@ fn a_predictor_survives_its_file_and_scores_every_move() {
         assert_eq!(refused.to_string(), "predictors know chess, not othello");
     }
     assert!(MavModel::load(&path).unwrap_err().to_string().contains("vocabulary"));
+}
+
+#[test]
+fn a_file_says_by_which_loss_its_numbers_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.safetensors");
+    let position = Position::parse(Rules::Chess, "6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 30").unwrap();
+    let moves: Vec<Move> = position.legal_moves().into_iter().collect();
+    for target in [Target::ActionValue, Target::StateValue] {
+        let settings = PredictorSettings { loss: PredictorLoss::SquaredError, ..settings(target, 1) };
+        let config = settings.network().unwrap();
+        let layout = mavis_net::Layout::transformer(&config).unwrap();
+        let mut parameters = initial_parameters(&config).unwrap();
+        // A head whose first column alone is large gives values far outside of 0 to 1.
+        let head = layout.tensor("lm_head.weight").unwrap().range();
+        for (idx, weight) in parameters[head].iter_mut().enumerate() {
+            *weight = if idx < config.d_model { *weight * 1000.0 } else { f32::from(u8::from(idx % 2 == 0)) };
+        }
+        let model = PredictorModel { config, spec: settings.spec().unwrap(), step: 9, parameters };
+        model.save(&path).unwrap();
+        let back = PredictorModel::load(&path).unwrap();
+        assert_eq!((back.spec, back.spec.n_outputs()), (model.spec, 8));
+        let scores = Predictor::cpu(&back).unwrap().scores(&position, &moves).unwrap();
+        assert!(scores.iter().any(|score| !(0.0..=1.0).contains(score)), "{scores:?}");
+        let best = scores.iter().copied().fold(f32::MIN, f32::max);
+        let mate = moves.iter().position(|mv| position.move_text(*mv) == "d1d8").unwrap();
+        let n_best = scores.iter().filter(|score| **score == best).count();
+        assert!(target == Target::ActionValue || (scores[mate], n_best) == (best, 1), "{scores:?}");
+    }
+    let mut log = settings(Target::StateValue, 1);
+    log.bins = 128;
+    assert!(
+        !log.spec().unwrap().card().notes.contains_key("loss"),
+        "files of the log loss stay as they were"
+    );
 }
 
 #[test]

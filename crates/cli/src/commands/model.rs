@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use mavis_model::{
     InputAttention, MavModel,
     interchange::{Numbers, export_gguf, export_hf, import_hf},
-    predictor::{PredictorModel, Target},
+    predictor::{PredictorLoss, PredictorModel, Target},
 };
 use mavis_net::{Layout, NormKind, NormPlacement, TransformerConfig};
 use serde::Serialize;
@@ -96,6 +96,7 @@ struct Facts {
 #[derive(Serialize)]
 struct PredictorFacts {
     target: Target,
+    loss: PredictorLoss,
     bins: Option<usize>,
     #[serde(flatten)]
     size: Size,
@@ -145,9 +146,11 @@ impl Info {
 
     fn predictor(&self, model: &PredictorModel) -> anyhow::Result<()> {
         let (config, spec) = (&model.config, model.spec);
+        let is_binned = spec.target.has_values() && spec.loss == PredictorLoss::Log;
         let facts = PredictorFacts {
             target: spec.target,
-            bins: spec.target.has_values().then(|| spec.bins.count()),
+            loss: spec.loss,
+            bins: is_binned.then(|| spec.bins.count()),
             size: self.size(config, model.step)?,
             norm: config.variant.norm,
             placement: config.variant.placement,
@@ -155,7 +158,11 @@ impl Info {
         if self.json {
             return answer_json(&facts);
         }
-        let outputs = facts.bins.map_or("1968 actions".to_owned(), |bins| format!("{bins} bins"));
+        let outputs = match facts.bins {
+            Some(bins) => format!("{bins} bins"),
+            None if spec.target.has_values() => "one number".to_owned(),
+            None => "1968 actions".to_owned(),
+        };
         let norm = match facts.norm {
             NormKind::Layer => "LayerNorm",
             NormKind::Rms => "RMSNorm",

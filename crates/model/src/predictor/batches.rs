@@ -1,6 +1,6 @@
 //! Samples as batches.
 
-use super::{Bins, PredictorTarget, Sample, Samples, input};
+use super::{PredictorLoss, PredictorSpec, PredictorTarget, Sample, Samples, input};
 use crate::{deck::Deck, loader::Batches, pack::PackedBatch};
 use mavis_data::RecordError;
 use std::sync::Arc;
@@ -13,18 +13,23 @@ pub(super) const KINDS: [&str; 1] = ["answer"];
 pub struct PredictorBatches {
     sets: Vec<Arc<dyn Samples>>,
     deck: Deck,
-    bins: Bins,
+    spec: PredictorSpec,
 }
 
 impl PredictorBatches {
     /// Batches of `n_samples` out of sets by weight; `None` when there is nothing to learn from.
     #[must_use]
-    pub fn new(sets: Vec<(Arc<dyn Samples>, f32)>, n_samples: usize, bins: Bins, seed: u64) -> Option<Self> {
+    pub fn new(
+        sets: Vec<(Arc<dyn Samples>, f32)>,
+        n_samples: usize,
+        spec: PredictorSpec,
+        seed: u64,
+    ) -> Option<Self> {
         let sets: Vec<_> =
             sets.into_iter().filter(|(set, weight)| !set.is_empty() && *weight > 0.0).collect();
         let sizes: Vec<(usize, f32)> = sets.iter().map(|(set, weight)| (set.len(), *weight)).collect();
         let deck = Deck::new(&sizes, n_samples, seed)?;
-        Some(Self { sets: sets.into_iter().map(|(set, _)| set).collect(), deck, bins })
+        Some(Self { sets: sets.into_iter().map(|(set, _)| set).collect(), deck, spec })
     }
 
     /// Samples of a batch.
@@ -45,7 +50,7 @@ impl Batches for PredictorBatches {
         packed.clear();
         for (set, record) in self.deck.batch(number) {
             if let Some(sample) = self.sets[set].get(record)? {
-                push(packed, &sample, self.bins);
+                push(packed, &sample, self.spec);
             }
         }
         packed.finish();
@@ -53,13 +58,18 @@ impl Batches for PredictorBatches {
     }
 }
 
-/// Appends a sample with its answer as the one right class.
-pub(super) fn push(packed: &mut PackedBatch, sample: &Sample, bins: Bins) {
+/// Appends a sample with its answer as the one right class, or as a number.
+fn push(packed: &mut PackedBatch, sample: &Sample, spec: PredictorSpec) {
     input(&mut packed.batch, &sample.characters, sample.action);
-    let class = match sample.target {
-        PredictorTarget::Value(value) => bins.bin(value),
-        PredictorTarget::Action(action) => u32::from(action),
-    };
-    packed.rows.push_hard(packed.batch.len() as u32 - 1, 1.0, 0, class);
+    let row = packed.batch.len() as u32 - 1;
+    match (sample.target, spec.loss) {
+        (PredictorTarget::Value(value), PredictorLoss::Log) => {
+            packed.rows.push_hard(row, 1.0, 0, spec.bins.bin(value));
+        }
+        (PredictorTarget::Value(value), PredictorLoss::SquaredError) => {
+            packed.rows.push_number(row, 1.0, 0, value);
+        }
+        (PredictorTarget::Action(action), _) => packed.rows.push_hard(row, 1.0, 0, u32::from(action)),
+    }
     packed.n_examples += 1;
 }

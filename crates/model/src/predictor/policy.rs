@@ -8,7 +8,8 @@ use mavis_net::{Batch, Want};
 /// Scores moves of positions, in passes of at most `most` inputs: the expected win probability of the mover for AV and SV, the probability of
 /// being the oracle's choice for BC.
 ///
-/// SV asks for every position a move leads to, from the opponent's view; where the rules end the game there, they give the value.
+/// SV asks for every position a move leads to, from the opponent's view; where the rules end the game there, they give the value. Values of a predictor that
+/// learned by squared error may lie a little outside of 0 to 1, which keeps their order; a win by the rules is then above them all.
 ///
 /// # Errors
 /// Positions that are not chess, or a network that fails.
@@ -41,17 +42,25 @@ pub fn score_moves(
     asked.run()?;
     let answers = asked.answers;
     let score = |(position, moves): &(&Position, &[Move]), places: Vec<Score>| {
-        let mut scores = Vec::with_capacity(moves.len());
+        let mut scores: Vec<f32> = Vec::with_capacity(moves.len());
+        let mut wins = Vec::new();
         for (offset, (place, mv)) in places.into_iter().zip(*moves).enumerate() {
             scores.push(match (place, spec.target) {
-                (Score::Known(value), _) => value,
-                (Score::Asked(first), Target::ActionValue) => spec.bins.mean(&answers[first + offset]),
-                (Score::Asked(place), Target::StateValue) => 1.0 - spec.bins.mean(&answers[place]),
+                (Score::Known(value), _) => {
+                    wins.extend((value == 1.0).then_some(offset));
+                    value
+                }
+                (Score::Asked(first), Target::ActionValue) => spec.value(&answers[first + offset]),
+                (Score::Asked(place), Target::StateValue) => 1.0 - spec.value(&answers[place]),
                 (Score::Asked(place), Target::BehavioralCloning) => {
                     let action = index(position, *mv).map_err(ModelError::Input)?;
                     probability(&answers[place], usize::from(action))
                 }
             });
+        }
+        let highest = scores.iter().copied().fold(f32::MIN, f32::max);
+        if highest > 1.0 {
+            wins.into_iter().for_each(|idx| scores[idx] = highest.next_up());
         }
         Ok(scores)
     };

@@ -10,7 +10,7 @@
     )
 )]
 
-use super::{Bins, PredictorSpec, Target, tokens};
+use super::{Bins, PredictorLoss, PredictorSpec, Target, tokens};
 use crate::{
     LearningRateSchedule,
     train::{RunSettings, SettingsError, laid_over, within},
@@ -24,8 +24,10 @@ use std::path::PathBuf;
 pub struct PredictorSettings {
     /// What is predicted: `av`, `sv` or `bc`.
     pub target: Target,
-    /// Classes of win probability, 16 to 256.
+    /// Classes of win probability, 16 to 256; of no effect with `loss = "l2"`.
     pub bins: usize,
+    /// `log`, the cross-entropy over bins, or `l2`, the squared error of the win probability; `bc` has `log` only.
+    pub loss: PredictorLoss,
     /// Size of the network.
     pub preset: PredictorPreset,
     /// A shape of your own in place of the preset's: width, layers, heads, width of the feed-forward layer.
@@ -60,6 +62,7 @@ impl Default for PredictorSettings {
         Self {
             target: Target::ActionValue,
             bins: Bins::default().count(),
+            loss: PredictorLoss::Log,
             preset: PredictorPreset::Test,
             shape: None,
             norm: NormKind::Layer,
@@ -121,10 +124,14 @@ impl PredictorSettings {
     /// What is predicted, and how.
     ///
     /// # Errors
-    /// A number of bins that is not served.
+    /// A number of bins that is not served, or a loss that the target does not have.
     pub fn spec(&self) -> Result<PredictorSpec, SettingsError> {
         let bins = Bins::new(self.bins).map_err(SettingsError)?;
-        Ok(PredictorSpec { target: self.target, bins })
+        if self.loss == PredictorLoss::SquaredError && !self.target.has_values() {
+            let text = "loss must be log for target bc, not l2: an action is no number to be wrong by";
+            return Err(SettingsError(text.to_owned()));
+        }
+        Ok(PredictorSpec { target: self.target, bins, loss: self.loss })
     }
 
     /// The shape of the network.
@@ -182,8 +189,24 @@ mod tests {
             (3, 0.99),
             "the rest is a predictor's"
         );
-        for text in ["sample = 3", "[schedule]\npeek = 1.0", "target = 'qv'", "full_input = true"] {
+        for text in
+            ["sample = 3", "[schedule]\npeek = 1.0", "target = 'qv'", "full_input = true", "loss = 'l1'"]
+        {
             assert!(read(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn actions_have_no_squared_error() {
+        let read = |target: &str| {
+            let text = format!("target = '{target}'\nloss = 'l2'");
+            PredictorSettings::from_table(text.parse().expect("TOML")).expect("settings").spec()
+        };
+        assert!(read("av").is_ok() && read("sv").is_ok());
+        let refused = read("bc").unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "bad training settings: loss must be log for target bc, not l2: an action is no number to be wrong by"
+        );
     }
 }

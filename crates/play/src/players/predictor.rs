@@ -212,7 +212,8 @@ impl Player for PredictorPlayer {
             .iter()
             .map(|(mv, score)| {
                 let (value, prior) = if self.predictor.spec().target.has_values() {
-                    (Some(*score), None)
+                    // One that learned by squared error may say more than certain.
+                    (Some(score.clamp(0.0, 1.0)), None)
                 } else {
                     (None, Some(*score))
                 };

@@ -72,7 +72,7 @@ fn objective(settings: &PredictorSettings) -> anyhow::Result<PredictorObjective>
         sets.push((set, weight));
     }
     let batches =
-        PredictorBatches::new(sets, settings.samples, spec.bins, settings.run.seed).ok_or_else(|| {
+        PredictorBatches::new(sets, settings.samples, spec, settings.run.seed).ok_or_else(|| {
             BadInput::new(
                 "no data to train on: [[data]] is missing, or all of its positions are used for validation",
             )
