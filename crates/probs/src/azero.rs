@@ -55,7 +55,7 @@ pub(crate) fn play_group<G: Planes>(
     meter: &Meter,
 ) -> Result<Vec<Episode<G>>, ProbsError> {
     let table = |&number: &u64| Table {
-        tree: Tree::new(start.clone()),
+        tree: Tree::new(start.clone(), settings.unvisited),
         episode: Episode::default(),
         random: random(settings.seed, Purpose::SelfPlay, round, number),
         noisy: false,

@@ -64,5 +64,5 @@ pub use player::{Effort, ProbsPlayer, add_bundled_probs, add_probs};
 pub use preset::{PRESETS, preset, small_settings};
 pub use rating::{AGENTS, rating};
 pub use run::{RunOptions, Summary, read_metrics, train, train_game};
-pub use settings::{Algorithm, Evaluation, ProbsSettings};
+pub use settings::{Algorithm, Evaluation, ProbsSettings, Unvisited};
 pub use size::{Head, Size};

@@ -4,7 +4,7 @@
     deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
 )]
 
-use crate::{Algorithm, Head, Planes, ProbsError, ProbsSettings};
+use crate::{Algorithm, Head, Planes, ProbsError, ProbsSettings, Unvisited};
 use mavis_game::{FromRules, Game, Position};
 use mavis_net::{
     ConfigError, ConvNet, ConvNetConfig, Device, Layout, NetworkConfig, OptimizerSettings, SmallCheckpoint,
@@ -21,6 +21,9 @@ pub struct ModelConfig {
     pub game: String,
     /// What the action net says: q-values or the logits of a policy.
     pub algorithm: Algorithm,
+    /// What a move without visits counts as in searches over the nets of the AlphaZero-style learner: what it counted as in its self-play.
+    #[serde(default, skip_serializing_if = "Unvisited::is_draw")]
+    pub unvisited: Unvisited,
     /// One output: the value for the side to move.
     pub value: ConvNetConfig,
     /// One output an action.
@@ -64,6 +67,7 @@ impl ModelConfig {
         Ok(Self {
             game: settings.game.clone(),
             algorithm: settings.algorithm,
+            unvisited: settings.unvisited,
             value: net((1, Head::Values), 0),
             action: net((n_outputs, head), 1),
         })

@@ -1,7 +1,7 @@
 //! An oracle made of trained nets: `net:NAME` or `net:FILE`.
 
 use crate::{
-    Algorithm, Model, ProbsError,
+    Algorithm, Model, ProbsError, Unvisited,
     batch::Asker,
     player::beam_values,
     puct::{Tree, priors},
@@ -62,7 +62,10 @@ impl NetOracle {
         let value = Asker::new(&*self.model.value, Weights::Live);
         let action = Asker::new(&*self.model.action, Weights::Live);
         match self.model.config.algorithm {
-            Algorithm::Azero => simulate_in_step(positions, self.simulations, (&value, &action)),
+            Algorithm::Azero => {
+                let unvisited = self.model.config.unvisited;
+                simulate_in_step(positions, (self.simulations, unvisited), (&value, &action))
+            }
             Algorithm::Probs => {
                 let settings = beam::BeamSettings { expansions: self.simulations, depth: 99 };
                 positions
@@ -77,11 +80,11 @@ impl NetOracle {
 /// One tree a position. A quarter of the simulations goes to the moves in turn, since every move needs a value and not only the best.
 fn simulate_in_step(
     positions: &[&Position],
-    simulations: u32,
+    (simulations, unvisited): (u32, Unvisited),
     (value, policy): (&Asker<'_>, &Asker<'_>),
 ) -> Result<Vec<Vec<(Move, f32)>>, ProbsError> {
     let mut trees: Vec<Tree<Position>> =
-        positions.iter().map(|&position| Tree::new(position.clone())).collect();
+        positions.iter().map(|&position| Tree::new(position.clone(), unvisited)).collect();
     loop {
         let mut waiting = Vec::new();
         for tree in &mut trees {

@@ -10,7 +10,7 @@
     )
 )]
 
-use crate::{Algorithm, Evaluation, ProbsError, ProbsSettings, Size};
+use crate::{Algorithm, Evaluation, ProbsError, ProbsSettings, Size, Unvisited};
 use mavis_game::Rules;
 use std::fmt;
 
@@ -55,6 +55,7 @@ fn paper(rules: Rules) -> ProbsSettings {
         alpha: 0.5,
         random_plies: 0,
         drawn_plies: u32::MAX,
+        unvisited: Unvisited::Draw,
         temperature: 1.0,
         learning_rate: 0.003,
         learning_rate_decay: 1.0,

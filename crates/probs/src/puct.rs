@@ -4,7 +4,7 @@
 //! of `mavis-search` await an evaluator instead, which is the wrong shape for a thousand trees in step.
 
 use crate::{
-    Planes,
+    Planes, Unvisited,
     batch::legal_moves,
     episode::{end, worth},
 };
@@ -13,6 +13,7 @@ use mavis_game::Move;
 /// A search tree that is kept from move to move.
 pub(crate) struct Tree<G> {
     nodes: Vec<PuctNode<G>>,
+    unvisited: Unvisited,
     root: usize,
     /// Edges from the root to the leaf that waits for its values: node and edge.
     path: Vec<(usize, usize)>,
@@ -30,6 +31,8 @@ struct PuctNode<G> {
     state: G,
     /// The end of the game for the side to move.
     end: Option<f32>,
+    /// What the value net says of it, for the side to move; 0 until expanded.
+    value: f32,
     /// Empty until expanded.
     edges: Vec<Edge>,
 }
@@ -45,10 +48,10 @@ struct Edge {
 }
 
 impl<G: Planes> Tree<G> {
-    pub(crate) fn new(state: G) -> Self {
+    pub(crate) fn new(state: G, unvisited: Unvisited) -> Self {
         let end = end(&state).map(|outcome| worth(&state, Some(outcome)));
-        let root = PuctNode { state, end, edges: Vec::new() };
-        Self { nodes: vec![root], root: 0, path: Vec::new(), leaf: 0 }
+        let root = PuctNode { state, end, value: 0.0, edges: Vec::new() };
+        Self { nodes: vec![root], unvisited, root: 0, path: Vec::new(), leaf: 0 }
     }
 
     /// Simulations through the root.
@@ -140,6 +143,7 @@ impl<G: Planes> Tree<G> {
     /// Gives the selected leaf its priors, which sum to one, and its value for the side to move.
     pub(crate) fn feed(&mut self, priors: Vec<(Move, f32)>, value: f32) {
         let edge = |(mv, prior)| Edge { mv, prior, visits: 0, total: 0.0, child: None };
+        self.nodes[self.leaf].value = value;
         self.nodes[self.leaf].edges = priors.into_iter().map(edge).collect();
         self.back_up(value);
     }
@@ -178,19 +182,24 @@ impl<G: Planes> Tree<G> {
             None => {
                 let mut state = self.state().clone();
                 state.play_unchecked(mv);
-                *self = Self::new(state);
+                *self = Self::new(state, self.unvisited);
                 0
             }
         };
     }
 
-    /// The edge of greatest value plus exploration; an edge without visits counts as a draw. `None` at a leaf.
+    /// The edge of greatest value plus exploration. `None` at a leaf.
     fn best_edge(&self, node: usize, c_puct: f32) -> Option<usize> {
         let edges = &self.nodes[node].edges;
         let n_visits: u32 = edges.iter().map(|edge| edge.visits).sum();
         let explore = c_puct * (n_visits.max(1) as f32).sqrt();
+        let unvisited = match self.unvisited {
+            Unvisited::Draw => 0.0,
+            Unvisited::Parent => self.nodes[node].value,
+        };
         let score = |edge: &Edge| {
-            edge.total / edge.visits.max(1) as f32 + explore * edge.prior / (1 + edge.visits) as f32
+            let mean = if edge.visits == 0 { unvisited } else { edge.total / edge.visits as f32 };
+            mean + explore * edge.prior / (1 + edge.visits) as f32
         };
         let better = |best: (usize, f32), (index, score)| if score > best.1 { (index, score) } else { best };
         let scores = edges.iter().map(score).enumerate();
@@ -201,7 +210,7 @@ impl<G: Planes> Tree<G> {
         let mut state = self.nodes[node].state.clone();
         state.play_unchecked(self.nodes[node].edges[edge].mv);
         let end = end(&state).map(|outcome| worth(&state, Some(outcome)));
-        self.nodes.push(PuctNode { state, end, edges: Vec::new() });
+        self.nodes.push(PuctNode { state, end, value: 0.0, edges: Vec::new() });
         let child = self.nodes.len() - 1;
         self.nodes[node].edges[edge].child = Some(child);
         child
@@ -243,7 +252,7 @@ mod tests {
 
     fn search(mut state: Connect4, moves: &[u16], n: u32) -> Vec<(Move, f32)> {
         moves.iter().for_each(|column| state.play(Move(*column)).unwrap());
-        let mut tree = Tree::new(state);
+        let mut tree = Tree::new(state, Unvisited::Draw);
         while tree.visits() < n {
             if let Some(leaf) = tree.select(2.0).copied() {
                 tree.feed(priors(&leaf, &[0.0; 7]), 0.0);
@@ -261,10 +270,26 @@ mod tests {
     }
 
     #[test]
+    fn moves_without_visits_count_as_said() {
+        let tried = |unvisited, value| {
+            let mut tree = Tree::new(Connect4::default(), unvisited);
+            while tree.visits() < 12 {
+                if let Some(leaf) = tree.select(0.1).copied() {
+                    tree.feed(priors(&leaf, &[0.0; 7]), if leaf.ply() == 0 { value } else { 0.5 });
+                }
+            }
+            tree.means().iter().filter(|(_, _, visits)| *visits > 0).count()
+        };
+        // Every tried move is worth -0.5: against a draw all the others look better, against the position's own -0.9 none does.
+        assert_eq!(tried(Unvisited::Draw, -0.9), 7);
+        assert_eq!(tried(Unvisited::Parent, -0.9), 1);
+    }
+
+    #[test]
     fn leaves_found_together_are_different_and_leave_no_trace_but_their_values() {
         let mut state = Connect4::default();
         [3, 0, 3, 0, 3].iter().for_each(|column| state.play(Move(*column)).unwrap());
-        let mut tree = Tree::new(state);
+        let mut tree = Tree::new(state, Unvisited::Draw);
         let mut largest = 0;
         while tree.visits() < 400 {
             let before = tree.visits();
@@ -286,7 +311,7 @@ mod tests {
 
     #[test]
     fn the_tree_goes_on_from_move_to_move() {
-        let mut tree = Tree::new(Connect4::default());
+        let mut tree = Tree::new(Connect4::default(), Unvisited::Draw);
         while tree.visits() < 100 {
             if let Some(leaf) = tree.select(2.0).copied() {
                 tree.feed(priors(&leaf, &[0.0; 7]), 0.0);

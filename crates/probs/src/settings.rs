@@ -53,6 +53,9 @@ pub struct ProbsSettings {
     /// Plies of such a game whose move is drawn in proportion to visits; after them the most visited one is played.
     #[serde(default = "every_ply")]
     pub drawn_plies: u32,
+    /// What a move without visits counts as in its search.
+    #[serde(default)]
+    pub unvisited: Unvisited,
     /// Temperature of the softmax over q-values in self-play; 1 in paper 004.
     pub temperature: f32,
     /// Learning rate of both nets in the first round.
@@ -71,6 +74,25 @@ pub struct ProbsSettings {
     pub evaluation: Evaluation,
     /// Everything random follows from it.
     pub seed: u64,
+}
+
+/// What a move without visits counts as in the search of the AlphaZero-style learner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unvisited {
+    /// A draw, whatever the position is worth.
+    #[default]
+    Draw,
+    /// What the value net says of the position before it. Where most positions are won or lost, as in Hex, a draw would make a search that
+    /// is losing try every move once, and one that is winning stay with the first.
+    Parent,
+}
+
+impl Unvisited {
+    /// Whether files leave it out.
+    pub(crate) fn is_draw(&self) -> bool {
+        *self == Self::Draw
+    }
 }
 
 /// Beyond the longest game.

@@ -1,7 +1,7 @@
 //! What a model thinks of every move, at once or by search under a deadline.
 
 use crate::{
-    Algorithm, Model, Planes, ProbsError,
+    Algorithm, Model, Planes, ProbsError, Unvisited,
     batch::Asker,
     puct::{Tree, priors},
 };
@@ -45,7 +45,9 @@ pub(super) fn think<G: Planes>(
     if let Some((settings, stop)) = search {
         match model.config.algorithm {
             Algorithm::Probs => beam_within(state, settings, stop, (&v, &q), &mut opinions)?,
-            Algorithm::Azero => simulate(state, settings.expansions, stop, (&v, &q), &mut opinions)?,
+            Algorithm::Azero => {
+                simulate(state, (settings.expansions, model.config.unvisited), stop, (&v, &q), &mut opinions)?
+            }
         }
     }
     Ok((opinions, v.n_evaluations() + q.n_evaluations()))
@@ -150,12 +152,12 @@ pub(crate) fn beam_values<G: Planes>(
 /// MCTS over value and policy; most visits first, then the prior.
 fn simulate<G: Planes>(
     state: &G,
-    simulations: u32,
+    (simulations, unvisited): (u32, Unvisited),
     stop: &Stop,
     (v, q): (&Asker<'_>, &Asker<'_>),
     opinions: &mut [Opinion],
 ) -> Result<(), ProbsError> {
-    let mut tree = Tree::new(state.clone());
+    let mut tree = Tree::new(state.clone(), unvisited);
     while (!tree.is_expanded() || tree.visits() < simulations) && !stop.is_due() {
         // A net takes as long for sixteen boards as for one; a small tree would only be widened by them.
         let at_once = (1 + tree.visits() / 16).min(16).min(simulations.saturating_sub(tree.visits()).max(1));
