@@ -16,7 +16,7 @@ use mavis_stable::seed;
 use mavis_value::Mistake;
 
 /// Answers by the rules, with `value` for the worth of each move.
-fn by_rules<G: Game>(request: &Request<G>, value: impl Fn(&G, Move) -> Value) -> Reply<G> {
+pub(crate) fn by_rules<G: Game>(request: &Request<G>, value: impl Fn(&G, Move) -> Value) -> Reply<G> {
     let Some(state) = request.by_rules() else {
         return Err(EvalError::hallucination(
             Mistake::IllegalMove,

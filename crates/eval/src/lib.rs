@@ -7,8 +7,8 @@
 //! Answers come as a future. Dropping the future cancels the request: whoever does the work notices at the next
 //! chance and drops it. A search keeps several such futures; an evaluator that works in
 //! batches collects the requests of all searches that share it. Wrappers implement the same trait: [`Cache`],
-//! [`Recorder`], and for tests [`Faulty`] (latency, failures, hallucinations) and [`Mistaken`] (answers
-//! in good form and against the rules).
+//! [`Recorder`], [`Views`] (the average over symmetries), and for tests [`Faulty`] (latency, failures,
+//! hallucinations) and [`Mistaken`] (answers in good form and against the rules).
 //!
 //! ```
 //! use mavis_eval::{Evaluator, Request, Scripted, EndOrMoves};
@@ -35,7 +35,7 @@ pub use evaluation::{EndOrMoves, EvalError, Evaluation, MoveValue, Reply, Shared
 pub use evaluator::{BestAction, Evaluator, OneReply, Replies, TakeMoves, ready};
 pub use request::Request;
 pub use world::WorldModel;
-pub use wrap::{Cache, CacheCounts, Record, Recorder};
+pub use wrap::{Cache, CacheCounts, Record, Recorder, Views};
 
 /// The example of the README, run as a test.
 #[cfg(doctest)]

@@ -2,6 +2,8 @@
 
 mod cache;
 mod recorder;
+mod views;
 
 pub use cache::{Cache, CacheCounts};
 pub use recorder::{Record, Recorder};
+pub use views::Views;

@@ -255,6 +255,18 @@ impl Game for Chess {
         self.unmoved(random)
     }
 
+    fn n_views(&self) -> usize {
+        symmetry::N_VIEWS
+    }
+
+    fn view(&self, view: usize) -> Option<Self> {
+        symmetry::of_view(view).try_fold(self.clone(), |seen, symmetry| seen.transformed_by(symmetry))
+    }
+
+    fn move_in_view(&self, view: usize, mv: Move) -> Move {
+        symmetry::of_view(view).fold(mv, |mv, symmetry| symmetry.of_move(mv))
+    }
+
     // Codes would only be made to be read again.
     fn playout(&mut self, max_plies: u32, mut random: impl FnMut() -> u32) -> Option<Outcome> {
         for _ in 0..max_plies {

@@ -119,6 +119,24 @@ pub trait Game: Clone + Eq + fmt::Debug + fmt::Display + Send + Sync + 'static {
         mv
     }
 
+    /// The number of views at most: positions in which the side to move has the same chances as here, number 0 the position itself.
+    ///
+    /// They are those of the symmetries, and in chess the colors exchanged, and the files where nobody may castle.
+    fn n_views(&self) -> usize {
+        self.n_symmetries()
+    }
+
+    /// View number `view`, history dropped save for number 0; `None` where this position has no such view.
+    fn view(&self, view: usize) -> Option<Self> {
+        Some(self.transformed(view))
+    }
+
+    /// The same move in view number `view`.
+    #[must_use]
+    fn move_in_view(&self, view: usize, mv: Move) -> Move {
+        self.transformed_move(view, mv)
+    }
+
     /// The board as a person wants to see it in a terminal, several lines, newline at the end.
     fn drawing(&self) -> String;
 

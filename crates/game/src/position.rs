@@ -163,6 +163,24 @@ impl Game for Position {
         for_game!(self, game => game.transformed_move(symmetry, mv))
     }
 
+    fn n_views(&self) -> usize {
+        for_game!(self, game => game.n_views())
+    }
+
+    fn view(&self, view: usize) -> Option<Self> {
+        match self {
+            Self::Chess(game) => game.view(view).map(Self::Chess),
+            Self::Connect4(game) => game.view(view).map(Self::Connect4),
+            Self::Hex(game) => game.view(view).map(Self::Hex),
+            Self::Othello(game) => game.view(view).map(Self::Othello),
+            Self::Togyz(game) => game.view(view).map(Self::Togyz),
+        }
+    }
+
+    fn move_in_view(&self, view: usize, mv: Move) -> Move {
+        for_game!(self, game => game.move_in_view(view, mv))
+    }
+
     fn drawing(&self) -> String {
         for_game!(self, game => game.drawing())
     }

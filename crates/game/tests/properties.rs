@@ -157,6 +157,28 @@ proptest! {
     }
 
     #[test]
+    fn views_have_the_moves_and_the_chances_of_the_side_to_move(position in reached()) {
+        prop_assert_eq!(position.view(0), Some(position.clone()));
+        // The winner in the eyes of the side to move.
+        let won_by = |position: &Position| match position.outcome() {
+            Some(Outcome::Win(side)) => Some(Some(side == position.side_to_move())),
+            Some(Outcome::Draw) => Some(None),
+            None => None,
+        };
+        for number in 0..position.n_views() {
+            let Some(view) = position.view(number) else { continue };
+            prop_assert_eq!(won_by(&view), won_by(&position));
+            let moves = position.legal_moves();
+            let seen: HashSet<Move> = moves.iter().map(|&mv| position.move_in_view(number, mv)).collect();
+            prop_assert_eq!(&seen, &view.legal_moves().into_iter().collect::<HashSet<_>>());
+            for mv in moves {
+                let played = after(&view, position.move_in_view(number, mv));
+                prop_assert_eq!(Some(played), after(&position, mv).view(number));
+            }
+        }
+    }
+
+    #[test]
     fn keys_agree_with_equality(rules in 0..RULES.len(), seed in any::<u64>(), plies in 0..120_u32) {
         let mut positions = walk(RULES[rules], seed, plies);
         let last = positions[positions.len() - 1].clone();

@@ -4,20 +4,10 @@ use mavis_data::AnnotatedPosition;
 use mavis_game::{ChessSymmetry, Game, Move, Position};
 use rand::Rng;
 
-/// All that training may make of a position by a symmetry, itself first: those of its game, and in chess the colors and the files
-/// exchanged.
+/// All that training may make of a position by a symmetry, itself first: its views.
 #[must_use]
-pub fn images(position: &Position) -> Vec<Position> {
-    let Position::Chess(chess) = position else {
-        return (0..position.n_symmetries()).map(|symmetry| position.transformed(symmetry)).collect();
-    };
-    let mirrored = chess.transformed_by(ChessSymmetry::Files);
-    let boards = std::iter::once(chess.clone()).chain(mirrored);
-    let both = boards.flat_map(|board| {
-        let exchanged = board.transformed_by(ChessSymmetry::Colors);
-        std::iter::once(board).chain(exchanged)
-    });
-    both.map(Position::Chess).collect()
+pub fn views(position: &Position) -> Vec<Position> {
+    (0..position.n_views()).filter_map(|view| position.view(view)).collect()
 }
 
 /// The position under a random one of the game's symmetries, the position itself included; in chess left and right may be exchanged where
@@ -89,9 +79,9 @@ mod tests {
                     position.legal_moves().into_iter().map(|mv| (mv, value(&position, mv))).collect();
                 let annotated = AnnotatedPosition { best: moves.last().map(|(mv, _)| *mv), position, moves };
                 let transformed = colors_exchanged(random_symmetry(annotated.clone(), &mut rng));
-                let images = images(&annotated.position);
-                assert_eq!(images[0], annotated.position);
-                assert!(images.contains(&transformed.position), "{}", transformed.position);
+                let views = views(&annotated.position);
+                assert_eq!(views[0], annotated.position);
+                assert!(views.contains(&transformed.position), "{}", transformed.position);
                 assert_eq!(transformed.moves.len(), transformed.position.n_legal_moves());
                 for (mv, known) in &transformed.moves {
                     assert!(transformed.position.is_legal(*mv), "{} in {}", mv.0, transformed.position);

@@ -6,3 +6,4 @@ mod internal;
 mod mpc;
 mod remote_peers;
 mod repeat;
+mod views;

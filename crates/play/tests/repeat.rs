@@ -7,7 +7,7 @@ use mavis_model::MavModel;
 use mavis_play::{GameRecord, Referee, Registry, add_models};
 use std::path::Path;
 
-fn shipped() -> Result<MavModel, String> {
+pub(super) fn shipped() -> Result<MavModel, String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/mavis-9m.safetensors");
     MavModel::load(&path).map_err(|error| error.to_string())
 }

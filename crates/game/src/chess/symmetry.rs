@@ -27,6 +27,16 @@ impl ChessSymmetry {
     }
 }
 
+/// The symmetries that make view number `view` of a position, in their order.
+pub(super) fn of_view(view: usize) -> impl Iterator<Item = ChessSymmetry> {
+    let files = (view & 2 != 0).then_some(ChessSymmetry::Files);
+    let colors = (view & 1 != 0).then_some(ChessSymmetry::Colors);
+    files.into_iter().chain(colors)
+}
+
+/// Views of a position: each of the two symmetries or not.
+pub(super) const N_VIEWS: usize = 4;
+
 impl Chess {
     /// The position under a symmetry, without history; `None` where there is none.
     #[must_use]

@@ -5,7 +5,7 @@ use crate::{
     BuildError, GreedyPlayer, GreedyPlayerSettings, GreedyScoring, InternalEvaluator, InternalPlayer,
     InternalPlayerSettings, Key, Kind, Options, Player, Registry, SearchPlayer, Shared, SharedEvaluators,
 };
-use mavis_eval::{Cache, Evaluator, WorldModel};
+use mavis_eval::{Cache, Evaluator, Views, WorldModel};
 use mavis_lang::{
     Top,
     trace::{MAX_DEPTH, Order},
@@ -31,6 +31,8 @@ const GPU_BATCH: usize = 256;
 const MOST_THREADS: u64 = 1_024;
 const MOST_BREADTH: u64 = 400;
 const MOST_CONTEXT: u64 = 65_536;
+/// Othello has this many views, the other games fewer.
+const MOST_VIEWS: u64 = 8;
 
 /// Where the model comes from that is used when none is named.
 pub type DefaultModel = fn() -> Result<MavModel, String>;
@@ -62,6 +64,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) -> PassCounter
         "world",
         "rules, or model: states, legal moves and ends come from the model, and illegal moves are skipped (default rules)",
     ));
+    keys.push(views_key());
     let greedy = shared.clone();
     registry.add(Kind {
         name: "mav",
@@ -71,7 +74,9 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) -> PassCounter
         build: Box::new(move |options, seed| {
             let world = options.value::<WorldModel>("world")?.unwrap_or_default();
             let settings = GreedyPlayerSettings { world, ..greedy_settings(options)? };
+            let views = views(options, world)?;
             let evaluator = Asked::of(options, world)?.evaluator(&greedy, options.kind())?;
+            let evaluator = averaged(evaluator, views);
             Ok(Box::new(GreedyPlayer::new("mav".to_owned(), evaluator, settings, seed)))
         }),
     });
@@ -91,6 +96,7 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) -> PassCounter
         "internal",
         "the values of every node come from the model's own search of this breadth and depth, such as 2x1 (default none)",
     ));
+    keys.push(views_key());
     registry.add(Kind {
         name: "mav-mcts",
         help: "MCTS over the MAV model's values",
@@ -99,18 +105,22 @@ pub fn add_models(registry: &mut Registry, default: DefaultModel) -> PassCounter
         build: Box::new(move |options, seed| {
             let (settings, fixed) = search_settings(options, seed)?;
             let name = search_name("mav-mcts", &settings, seed);
-            let Some(tree) = options.value::<Tree>("internal")? else {
-                let evaluator = Asked::of(options, settings.world)?.evaluator(&shared, options.kind())?;
-                return Ok(Box::new(SearchPlayer::new(name, evaluator, settings, fixed)));
-            };
-            if settings.world == WorldModel::Model {
-                let reason = "internal needs world=rules".to_owned();
-                return Err(BuildError::Unavailable { player: options.kind().to_owned(), reason });
+            let tree = options.value::<Tree>("internal")?;
+            if tree.is_some() {
+                needs_rules(options, "internal", settings.world)?;
             }
-            let evaluator = internal_evaluator(&shared, options, tree)?;
-            let separator = if name.contains(':') { ',' } else { ':' };
-            let name = format!("{name}{separator}internal={}x{}", tree.breadth, tree.depth);
-            Ok(Box::new(SearchPlayer::new(name, evaluator, settings, fixed)))
+            let views = views(options, settings.world)?;
+            let evaluator = match tree {
+                None => Asked::of(options, settings.world)?.evaluator(&shared, options.kind())?,
+                Some(tree) => internal_evaluator(&shared, options, tree)?,
+            };
+            let internal = tree.map(|Tree { breadth, depth }| format!("internal={breadth}x{depth}"));
+            let averaging = (views > 1).then(|| format!("views={views}"));
+            let name = [internal, averaging].into_iter().flatten().fold(name, |name, option| {
+                let separator = if name.contains(':') { ',' } else { ':' };
+                format!("{name}{separator}{option}")
+            });
+            Ok(Box::new(SearchPlayer::new(name, averaged(evaluator, views), settings, fixed)))
         }),
     });
     counter
@@ -169,6 +179,41 @@ fn up_to<T: TryFrom<u64>>(options: &mut Options<'_>, key: &str, most: u64) -> Re
         value.ok_or_else(|| BuildError::value(options.kind(), key, &number.to_string()))
     };
     number.map(read).transpose()
+}
+
+/// The option `views`.
+fn views_key() -> Key {
+    Key::from(Tunable {
+        name: "views",
+        range: Range::Integer(1, MOST_VIEWS),
+        default: 1.to_string(),
+        help: "Views of a position whose values are averaged: itself, then others that a symmetry gives, as far as there are: 2 in Connect Four and Hex, 8 in Othello, in chess 2, or 4 where nobody may castle.",
+    })
+}
+
+/// How many views are averaged.
+fn views(options: &mut Options<'_>, world: WorldModel) -> Result<usize, BuildError> {
+    let views = up_to(options, "views", MOST_VIEWS)?.unwrap_or(1);
+    if views > 1 {
+        // A state that the model says cannot be compared with its views.
+        needs_rules(options, "views", world)?;
+    }
+    Ok(views)
+}
+
+fn averaged(evaluator: Arc<dyn Evaluator>, views: usize) -> Arc<dyn Evaluator> {
+    if views > 1 { Arc::new(Views::new(evaluator, views)) } else { evaluator }
+}
+
+/// Refuses an option that a world of the model's own cannot have.
+fn needs_rules(options: &Options<'_>, option: &str, world: WorldModel) -> Result<(), BuildError> {
+    match world {
+        WorldModel::Rules => Ok(()),
+        WorldModel::Model => {
+            let reason = format!("{option} needs world=rules");
+            Err(BuildError::Unavailable { player: options.kind().to_owned(), reason })
+        }
+    }
 }
 
 /// The options of internal search.

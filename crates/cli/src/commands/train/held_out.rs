@@ -4,7 +4,7 @@ use super::{chain, note};
 use crate::{annotated, input::OrBadInput};
 use mavis_data::{Annotations, Puzzle, read_puzzles};
 use mavis_game::{Position, Rules};
-use mavis_model::{symmetry::images, train::Puzzles};
+use mavis_model::{symmetry::views, train::Puzzles};
 use std::{collections::HashSet, path::Path, sync::Arc};
 
 /// Puzzles and annotated positions to measure on.
@@ -45,7 +45,7 @@ impl HeldOut {
     }
 
     fn insert(&mut self, position: &Position) {
-        self.boards.extend(images(position).iter().map(|image| board_of(&image.to_string())));
+        self.boards.extend(views(position).iter().map(|view| board_of(&view.to_string())));
     }
 
     /// Whether a position may be learned from.
@@ -82,9 +82,9 @@ mod tests {
             assert!(!held_out.allows(&fen), "{fen}");
             let later = format!("{} 7 90", board_of(&fen));
             assert!(!held_out.allows(&later), "{later}");
-            let images = images(&position);
-            assert!(images.len() > 1);
-            assert!(images.iter().all(|image| !held_out.allows(&image.to_string())), "{fen}");
+            let views = views(&position);
+            assert!(views.len() > 1);
+            assert!(views.iter().all(|view| !held_out.allows(&view.to_string())), "{fen}");
             let mut after = position;
             after.play(mv).unwrap();
             assert!(held_out.allows(&after.to_string()), "the solver is never to move there");
