@@ -69,9 +69,9 @@ fn values_are_averages_over_the_views_that_there_are() {
 fn bad_numbers_of_views_are_refused() {
     let registry = registry();
     for (spec, part) in [
-        ("mav:views=0", "bad value '0' for views of player 'mav' (1 to 8)"),
-        ("mav:views=9", "bad value '9' for views of player 'mav' (1 to 8)"),
-        ("mav-mcts:views=all", "bad value 'all' for views of player 'mav-mcts' (1 to 8)"),
+        ("mav:views=0", "bad value '0' for views of player 'mav' (a whole number from 1 to 8)"),
+        ("mav:views=9", "bad value '9' for views of player 'mav' (a whole number from 1 to 8)"),
+        ("mav-mcts:views=all", "bad value 'all' for views of player 'mav-mcts' (a whole number from 1 to 8)"),
         ("mav:views=2,world=model", "player 'mav': views needs world=rules"),
         ("mav-mcts:world=model,views=2", "player 'mav-mcts': views needs world=rules"),
     ] {

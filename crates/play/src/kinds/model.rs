@@ -187,7 +187,7 @@ fn views_key() -> Key {
         name: "views",
         range: Range::Integer(1, MOST_VIEWS),
         default: 1.to_string(),
-        help: "Views of a position whose values are averaged: itself, then others that a symmetry gives, as far as there are: 2 in Connect Four and Hex, 8 in Othello, in chess 2, or 4 where nobody may castle.",
+        help: "Views of a position (itself, and what symmetries make of it) whose values are averaged, as many as there are: 2 in Connect Four and Hex, 8 in Othello, in chess 2, or 4 where nobody may castle.",
     })
 }
 
