@@ -1,8 +1,11 @@
 """What the folders of leagues and training runs say."""
 
 import json
+import pathlib
 import subprocess
 import tomllib
+
+RECIPES = pathlib.Path(__file__).resolve().parent.parent
 
 
 def rated(folder, answer, mavis):
@@ -88,3 +91,43 @@ def ratings(metrics):
     found = [{key: line[key] for key in keys} for line in lines if line["event"] == "evaluation"]
     # The untrained net alone is no result.
     return {"ratings": found} if len(found) > 1 else None
+
+
+def predictor_command(metrics, run):
+    """The command of a predictor's training run, with what it had that recipes/predictor.toml has not."""
+    settings = tomllib.loads(metrics.with_name("settings.toml").read_text())
+    recipe = tomllib.loads((RECIPES / "predictor.toml").read_text())
+    flags = [f"--target {settings['target']}", "--config recipes/predictor.toml"]
+    budget = settings.pop("budget")
+    flags.append(f"--max-minutes {budget['minutes']:g}" if "minutes" in budget else f"--set budget={{steps={budget['steps']}}}")
+    for key in ("preset", "bins", "loss", "samples", "seed", "placement"):
+        if settings[key] != recipe[key]:
+            flags.append(f"--set {key}={settings[key]}")
+    return " ".join(["mavis train predictor", *flags, f"--out runs/predictors/{run}"])
+
+
+def predictor_result(metrics):
+    """What a predictor was at the end of its training, or none if it did not get there.
+
+    Seconds are those of all processes of the run, work that a kill lost included.
+    """
+    settings = tomllib.loads(metrics.with_name("settings.toml").read_text())
+    lines = [json.loads(line) for line in metrics.read_text().splitlines()]
+    if not lines or lines[-1]["event"] != "measure":
+        return None
+    last = lines[-1]
+    ends = [line for line, following in zip(lines, [*lines[1:], {"seconds": -1}]) if following["seconds"] < line["seconds"]]
+    quality = next(iter(last["predictions"].values()))
+    return {
+        "target": settings["target"],
+        "bins": settings["bins"],
+        "loss": settings["loss"],
+        "steps": last["step"],
+        "samples": last["step"] * settings["samples"],
+        "seconds": sum(line["seconds"] for line in ends),
+        "positions": quality["n_positions"],
+        "actions": quality["action_accuracy"],
+        "tau": quality["kendall_tau"],
+        "puzzles": last["puzzles"][0],
+        "n_puzzles": settings["puzzles"]["limit"],
+    }

@@ -61,6 +61,14 @@ def progress(result):
     return ""
 
 
+def wilson(share, n):
+    """A share of n cases with Wilson's interval, draws as half a win."""
+    z = 1.96
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5 / (1 + z * z / n)
+    return {"value": share, "low": max(0.0, middle - half), "high": min(1.0, middle + half)}
+
+
 def share(estimate):
     """A share as a percentage with its interval."""
     return interval(estimate, lambda value: f"{100 * value:.1f}") if estimate else NOT_MEASURED

@@ -18,8 +18,9 @@ and annotations. Environment:
     DRAIN        seconds that running games get after BUDGET before they are dropped (90)
     CONCURRENCY  games at once in leagues (as many as the program chooses)
     WITHOUT      a regular expression: league players whose name matches are left out
-    MACHINE      the name of the device in logs (as its driver reports it)
+    MACHINE      the name of the device in logs (as its driver reports it; a training run that is read has no other)
     PROBS        the training runs of recipes/probs.sh (runs/probs); they are read, not made
+    PREDICTORS   likewise those of recipes/predictors.sh (runs/predictors)
 
 Each log has the seconds it took, which docs/results.md lists.
 """
@@ -36,10 +37,13 @@ import subprocess
 import sys
 import time
 
-from folders import played_seconds, rated, ratings, training_command
+from folders import played_seconds, predictor_command, predictor_result, rated, ratings, training_command
 
 HERE = pathlib.Path(__file__).resolve().parent
 RECIPES = HERE.parent
+MODEL = re.compile(r"models/[\w.-]+|runs/[\w./-]+\.safetensors")
+# Kinds of measurement that read a training run and run nothing.
+TRAINED = ("probs", "predictor")
 SIMPLE = re.compile(r"device[= ]\w+|--concurrency \d+ ?")
 
 
@@ -57,8 +61,10 @@ class Settings:
         self.drain = number("DRAIN", 90)
         self.concurrency = environment.get("CONCURRENCY") or None
         self.without = environment.get("WITHOUT") or None
+        self.trained_on = environment.get("MACHINE") or "device not recorded"
         self.machine = environment.get("MACHINE") or device_name(self.device)
         self.probs = pathlib.Path(environment.get("PROBS") or "runs/probs")
+        self.predictors = pathlib.Path(environment.get("PREDICTORS") or "runs/predictors")
 
 
 def main(arguments):
@@ -126,7 +132,7 @@ def measure(measurement, settings, kept=False):
         "changes": plan.changes,
         "models": plan.models,
         "version": version(settings.mavis) if plan.command else "",
-        "device": settings.machine if plan.command else "device not recorded",
+        "device": settings.machine if plan.command else settings.trained_on,
         "date": datetime.datetime.fromtimestamp(plan.finished(), datetime.timezone.utc).strftime("%Y-%m-%d"),
         "seconds": plan.seconds(result, elapsed),
         "stopped": stopped,
@@ -150,7 +156,9 @@ class Plan:
         self.config = None
         self.read_config(measurement)
         text = (self.config or "") + " ".join(measurement.get("arguments", []))
-        self.models = {path: sha256(path) for path in sorted(set(re.findall(r"models/[\w.-]+", text)))}
+        if self.kind == "predictor":
+            text = f"runs/predictors/{measurement['run']}/model.safetensors"
+        self.models = {path: sha256(self.place(path)) for path in sorted(set(MODEL.findall(text)))}
         # Other weights or players are another folder; more pairs continue the same one.
         key = [re.sub(r"pairs = \d+", "", text), self.models]
         self.key = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:8]
@@ -191,6 +199,10 @@ class Plan:
         text = re.sub(r"(mav(?:-mcts|-is)?:)(?![^\"}]*model=)", r"\1model=models/mavis-9m.safetensors,", text)
         self.config = text
 
+    def place(self, path):
+        """Where a file is that lies elsewhere here than in the log's command."""
+        return path.replace("runs/predictors", str(self.settings.predictors), 1)
+
     def fill(self, argument):
         """An argument with its placeholders filled in."""
         if argument.startswith("{n:"):
@@ -198,15 +210,16 @@ class Plan:
         if argument.startswith("{league:"):
             found = sorted(self.settings.work.glob(f"{argument[8:-1]}-????????/games.jsonl"), key=os.path.getmtime)
             return str(found[-1].parent) if found else ""
-        return argument.replace("{device}", self.settings.device)
+        return self.place(argument.replace("{device}", self.settings.device))
 
     def first_missing(self, measurement):
         """The first file that is not here."""
         for path, digest in self.models.items():
             if digest is None:
                 return f"{path} is not there"
-        if self.kind == "probs" and self.metrics is None:
-            return f"recipes/probs.sh has left no run {measurement['run']} in {self.settings.probs}"
+        if self.kind in TRAINED and self.metrics is None:
+            script, folder = ("probs.sh", self.settings.probs) if self.kind == "probs" else ("predictors.sh", self.settings.predictors)
+            return f"recipes/{script} has left no run {measurement['run']} in {folder}"
         for argument in self.arguments:
             if argument == "":
                 return "the games of its league are not there"
@@ -219,10 +232,11 @@ class Plan:
         if self.kind == "eval":
             # The league's folder as a plain `mavis league run` of the log's command would name it.
             league = lambda argument: re.sub(r"^\{league:(.*)\}$", r"runs/results/\1", argument)
-            shown = [self.fill(league(argument)) for argument in measurement["arguments"]]
+            shown = [self.fill(league(argument)).replace(str(self.settings.predictors), "runs/predictors") for argument in measurement["arguments"]]
             return [self.settings.mavis, *self.arguments], "mavis " + shlex.join(shown)
-        if self.kind == "probs":
-            return None, training_command(self.metrics, measurement["run"]) if self.metrics else ""
+        if self.kind in TRAINED:
+            command = training_command if self.kind == "probs" else predictor_command
+            return None, command(self.metrics, measurement["run"]) if self.metrics else ""
         verb = {"league": ["league", "run"], "mpc": ["mpc", "table"]}[self.kind]
         more = ["--concurrency", self.settings.concurrency] if self.settings.concurrency else []
         name = measurement["name"]
@@ -231,10 +245,13 @@ class Plan:
         return run, shlex.join(shown)
 
     def find_metrics(self, measurement):
-        """The metrics of a training run, in its folder or as recipes/probs.sh collects them; or none."""
-        if self.kind != "probs":
+        """The metrics of a training run, in its folder or as its script collects them; or none."""
+        if self.kind not in TRAINED:
             return None
         run = measurement["run"]
+        if self.kind == "predictor":
+            path = self.settings.predictors / run / "metrics.jsonl"
+            return path if path.is_file() else None
         places = (self.settings.probs / run / "metrics.jsonl", self.settings.probs / "out" / f"{run}-metrics.jsonl")
         return next((path for path in places if path.is_file()), None)
 
@@ -246,6 +263,8 @@ class Plan:
         """How long a measurement took; for leagues over all sessions, by the times in their folders."""
         if self.kind == "probs":
             return round(result["ratings"][-1]["seconds"])
+        if self.kind == "predictor":
+            return round(result["seconds"])
         if self.kind == "eval":
             return round(elapsed)
         return sum(played_seconds(path.parent) for path in self.folder.glob("**/sessions.jsonl"))
@@ -259,7 +278,7 @@ class Plan:
         """Writes the league's file."""
         if self.config is not None:
             self.settings.work.mkdir(parents=True, exist_ok=True)
-            text = self.config.replace("device=auto", f"device={self.settings.device}")
+            text = self.config.replace("device=auto", f"device={self.settings.device}").replace("runs/predictors", str(self.settings.predictors))
             pathlib.Path(str(self.folder) + ".toml").write_text(text)
 
     def table(self):
@@ -270,9 +289,11 @@ class Plan:
         return shown.stdout if shown.returncode == 0 else None
 
     def result(self, output):
-        """The program's JSON; for a league also what its games add up to; for a training run its ratings."""
+        """The program's JSON; for a league also what its games add up to; for a training run what it measured."""
         if self.kind == "probs":
             return ratings(self.metrics)
+        if self.kind == "predictor":
+            return predictor_result(self.metrics)
         try:
             answer = json.loads(output)
         except ValueError:

@@ -1,10 +1,12 @@
 """The tables of paper 003: MPC-MC over engines."""
 
-from markdown import NOT_MEASURED, table
+from markdown import NOT_MEASURED, table, wilson
 
 SETS = (
     ("mpc-two-engines", "two engines", "Two engines: Stockfish evaluates, Toga is nominal and true opponent", "The paper's engines are Stockfish and Komodo Dragon"),
     ("mpc", "one engine", "One engine: Stockfish is evaluator, nominal and true opponent", "The paper's engine is Stockfish"),
+    ("mpc-predictor", None, "A predictor as evaluator: SV evaluates, BC is the nominal and SV the true opponent", "It is not among the tables of the paper"),
+    ("mpc-predictor-opponent", None, "A predictor as opponent: Stockfish evaluates, BC is the nominal and Stockfish the true opponent", "It is not among the tables of the paper"),
 )
 
 
@@ -15,12 +17,13 @@ def sections(page):
     for log, key, title, note in SETS:
         result = page.result(log)
         ours = {name(cell): cell for cell in (result["cells"] if result else [])}
-        theirs = paper[key]
+        theirs = paper.get(key, {})
         known = sorted({*ours, *(kind for column in theirs.values() for kind in column)})
         rows = []
         for kind in known:
             steps, against, player = kind.split()
             rows.append([steps, against, player, points(ours.get(kind)), *(column.get(kind, "") for column in theirs.values())])
+        rows = rows or [["all", "", "", NOT_MEASURED]]
         out += ["", f"### {title}", "", f"{note}."]
         if log == "mpc-two-engines":
             rows.append(["none", "stochastic", "Stockfish alone", alone(page.result("mpc-two-engines-alone")), "", "", ""])
@@ -30,15 +33,12 @@ def sections(page):
 
 
 def alone(result):
-    """The evaluator's own points against the opponent, in the words of a cell; Wilson's interval, draws as half a win."""
+    """The evaluator's own points against the opponent, in the words of a cell."""
     if result is None:
         return NOT_MEASURED
     player = next(player for player in result["players"] if player["name"] == "Stockfish")
-    share = player["score"]
-    n, z = player["games"], 1.96
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5 / (1 + z * z / n)
-    cell = {"wins": player["wins"], "draws": player["draws"], "losses": player["losses"], "share": [share, middle - half, middle + half]}
+    share = wilson(player["score"], player["games"])
+    cell = {"wins": player["wins"], "draws": player["draws"], "losses": player["losses"], "share": [share["value"], share["low"], share["high"]]}
     return points(cell)
 
 
