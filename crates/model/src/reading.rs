@@ -10,7 +10,7 @@
 )]
 
 use mavis_lang::{Token, state::state_lines};
-use mavis_net::{Batch, BatchToken};
+use mavis_net::Batch;
 use serde::{Deserialize, Serialize};
 use std::{ops::Range, str::FromStr};
 
@@ -68,22 +68,20 @@ impl InputAttention {
         let lines = self.reread(text, input_len);
         batch.begin();
         let first = batch.len();
-        let mut next_line = lines.iter().peekable();
-        for (at, &token) in text.iter().enumerate().skip(n_read) {
-            while next_line.next_if(|line| line.end <= at).is_some() {}
-            let prefix_end = match next_line.peek() {
-                _ if at < prefix => prefix,
-                Some(line) if line.contains(&at) => line.end,
-                _ => 0,
-            };
-            let id = u32::from(token);
-            batch.push(BatchToken {
-                id,
-                position: at as u32,
-                prefix_end: prefix_end as u32,
-                branch_start: 0,
-            });
+        let mut at = n_read;
+        let mut run_to = |end: usize, prefix_end: usize| {
+            if at < end {
+                let tokens = text.get(at..end).unwrap_or_default();
+                batch.push_run(tokens.iter().map(|&token| u32::from(token)), at, prefix_end, 0);
+                at = end;
+            }
+        };
+        run_to(prefix.min(text.len()), prefix);
+        for line in &lines {
+            run_to(line.start, 0);
+            run_to(line.end, line.end);
         }
+        run_to(text.len(), 0);
         let mut written = Vec::new();
         for line in lines {
             if is_predicted(&line, n_read, from) {

@@ -81,6 +81,28 @@ impl Batch {
         }
     }
 
+    /// Appends tokens with the same mask to the sequence begun last; their positions count on from `position`.
+    pub fn push_run(
+        &mut self,
+        ids: impl IntoIterator<Item = u32>,
+        position: usize,
+        prefix_end: usize,
+        branch_start: usize,
+    ) {
+        if self.starts.is_empty() {
+            self.begin();
+        }
+        let first = self.tokens.len();
+        self.tokens.extend(ids);
+        let n = self.tokens.len() - first;
+        self.positions.extend(position as u32..(position + n) as u32);
+        self.prefix_end.resize(first + n, prefix_end as u32);
+        self.branch_start.resize(first + n, branch_start as u32);
+        if let Some(end) = self.starts.last_mut() {
+            *end = self.tokens.len() as u32;
+        }
+    }
+
     /// Appends a whole causal sequence with positions from zero.
     pub fn push_causal(&mut self, tokens: &[u32]) {
         self.push_prompted(tokens, 0);
@@ -89,10 +111,9 @@ impl Batch {
     /// Appends a sequence whose first `prompt_len` tokens see each other fully; the rest is causal.
     pub fn push_prompted(&mut self, tokens: &[u32], prompt_len: usize) {
         self.begin();
-        for (i, &id) in tokens.iter().enumerate() {
-            let prefix_end = if i < prompt_len { prompt_len as u32 } else { 0 };
-            self.push(BatchToken { id, position: i as u32, prefix_end, branch_start: 0 });
-        }
+        let (prompt, rest) = tokens.split_at(prompt_len.min(tokens.len()));
+        self.push_run(prompt.iter().copied(), 0, prompt_len, 0);
+        self.push_run(rest.iter().copied(), prompt_len, 0, 0);
     }
 
     /// Appends a branch to the sequence begun last: it sees the first `prefix_len` keys of the sequence and itself, and its positions
@@ -102,11 +123,8 @@ impl Batch {
             0 | 1 => 0,
             n => self.starts[n - 2] as usize,
         };
-        let branch_start = (cached + self.tokens.len() - sequence_start) as u32;
-        for (i, &id) in tokens.iter().enumerate() {
-            let position = (position + i) as u32;
-            self.push(BatchToken { id, position, prefix_end: prefix_len as u32, branch_start });
-        }
+        let branch_start = cached + self.tokens.len() - sequence_start;
+        self.push_run(tokens.iter().copied(), position, prefix_len, branch_start);
     }
 
     /// Removes all sequences and keeps the memory.
