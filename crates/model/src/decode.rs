@@ -109,8 +109,8 @@ impl Prompt {
     }
 }
 
-/// What the pass after a list may answer, and all that is read of a row whose token is checked rather than chosen: an outcome or a value. Both
-/// have low ids.
+/// What the pass after a list may answer, and all that a trace reads of a row whose token is checked rather than chosen: an outcome or a value.
+/// Both have low ids.
 const SHORT_HEAD: u32 = VALUES.start as u32 + N_BUCKETS as u32;
 
 /// The likeliest token, the lowest of equals.

@@ -4,11 +4,11 @@
 
 use super::{
     Drafting, GreedySettings, MavDecoder, SHORT_HEAD,
-    greedy::{Goal, Stream},
+    greedy::{Goal, STREAMS_PER_JOB, Stream},
 };
 use crate::{
     ModelError,
-    fan_out::{Asked, FanOut, FanOutNetwork, ValueLogits, legal_set, value_distribution},
+    fan_out::{Asked, FanOut, FanOutNetwork, ValueLogits, value_distribution},
 };
 use mavis_game::{Move, Outcome, Position, Rules};
 use mavis_lang::{
@@ -19,6 +19,7 @@ use mavis_lang::{
 };
 use mavis_net::{Batch, Decoder, KvCacheId, Want};
 use mavis_value::{Distribution, Mistake};
+use rayon::prelude::*;
 
 /// What a model says of one request by fan-out.
 #[derive(Clone, Debug)]
@@ -73,13 +74,14 @@ impl MavDecoder {
         }
         self.with_caches(requests.len(), |decoder, caches| {
             let settings = GreedySettings { drafting: Drafting::Copy, ..GreedySettings::default() };
-            let mut streams: Vec<Stream<'_>> = requests
-                .iter()
-                .zip(caches)
-                .map(|(request, &cache)| Stream::new(request, cache, &settings, Goal::List))
-                .collect();
+            // Drafts are what takes long.
+            let is_tracking = requests.iter().any(|request| request.commands.is_tracking());
+            let per_job = if is_tracking { STREAMS_PER_JOB } else { requests.len().max(1) };
+            let streams = requests.par_iter().zip(caches).with_min_len(per_job);
+            let mut streams: Vec<Stream<'_>> =
+                streams.map(|(request, &cache)| Stream::new(request, cache, &settings, Goal::List)).collect();
             decoder.run(&mut streams)?;
-            let mut answers: Vec<FanOutAnswer> = streams.iter().map(FanOutAnswer::of).collect();
+            let mut answers: Vec<FanOutAnswer> = streams.iter_mut().map(FanOutAnswer::of).collect();
             decoder.run_branches(&streams, &mut answers)?;
             Ok(answers)
         })
@@ -187,14 +189,12 @@ impl MavDecoder {
 }
 
 impl FanOutAnswer {
-    /// What a stream that has come to its list says so far: the state and the legal set.
-    fn of(stream: &Stream<'_>) -> Self {
-        let request = stream.request;
-        let (legal_set, is_over) = match &stream.first_move {
-            Some(logits) => legal_set(request.commands.rules, logits),
-            None => (Vec::new(), false),
-        };
-        let tracked = request.commands.is_tracking().then(|| tracked(stream));
+    /// What a stream that goes no further says so far: the state and the legal set.
+    fn of(stream: &mut Stream<'_>) -> Self {
+        let without_list =
+            |stream: &Stream<'_>| stream.request.commands.is_tracking().then(|| tracked(stream));
+        let tracked = stream.tracked.take().or_else(|| without_list(stream));
+        let (legal_set, is_over) = stream.legal_set.take().unwrap_or_default();
         let fan = FanOut { legal_set, is_over, values: Vec::new() };
         Self { tracked, fan, outcome: None, n_passes: stream.decoded.n_passes }
     }
@@ -213,12 +213,12 @@ impl FanOutAnswer {
 }
 
 /// The state a stream wrote before its list.
-fn tracked(stream: &Stream<'_>) -> Result<Position, Hallucination> {
+pub(super) fn tracked(stream: &Stream<'_>) -> Result<Position, Hallucination> {
     let mut request = stream.request.clone();
     request.commands = Commands { top: None, best: false, next: None, ..request.commands };
     let tokens = &stream.decoded.tokens;
     // The opening of the list follows the last line; an answer that broke off before it is read as it stands.
-    let end = match stream.first_move {
+    let end = match stream.legal_set {
         Some(_) => tokens.iter().rposition(|&token| token == vocab::LINE_END).map_or(0, |at| at + 1),
         None => tokens.len(),
     };
@@ -228,7 +228,7 @@ fn tracked(stream: &Stream<'_>) -> Result<Position, Hallucination> {
         reason: "the answer ends before its list".to_owned(),
     };
     let answer = parse_answer(&request, &tokens[..end])?;
-    answer.tracked.filter(|_| stream.first_move.is_some()).ok_or_else(no_state)
+    answer.tracked.filter(|_| stream.legal_set.is_some()).ok_or_else(no_state)
 }
 
 fn move_tokens(request: &Request, moves: &[Move]) -> impl Iterator<Item = u32> {

@@ -1,11 +1,16 @@
 //! Greedy decoding of many requests at once, one token a step or several where a draft holds.
 
 use super::{
-    Drafting, MavDecoder, Prompt, SHORT_HEAD, draft_state,
+    Drafting, MavDecoder, Prompt, draft_state,
+    fan::tracked,
     list::{ListOrder, ListRule},
     token_of,
 };
-use crate::{ModelError, fan_out::value_distribution, reading::ReadText};
+use crate::{
+    ModelError,
+    fan_out::{legal_set, value_distribution},
+    reading::ReadText,
+};
 use mavis_game::{Game, Move, Position};
 use mavis_lang::{
     Answer, AnswerProgress, Hallucination, Request, Start, Step, Token, Top, parse_answer, vocab::VALUES,
@@ -14,10 +19,14 @@ use mavis_lang::{
 use mavis_net::{Batch, Brief, KvCacheId, Logits, Want};
 use mavis_stable::seed;
 use mavis_value::{Distribution, N_BUCKETS};
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// Passes that check what is left of a draft after it was wrong once; then the state is written token by token.
 const MOST_REDRAFTS: usize = 4;
+
+/// Streams that a core takes at once: one takes microseconds, about as long as waking a thread.
+pub(super) const STREAMS_PER_JOB: usize = 2;
 
 /// How far greedy decoding goes, and by what means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +108,7 @@ impl MavDecoder {
         let mut batch = Batch::default();
         let (mut rows, mut is_brief) = (Vec::new(), Vec::new());
         let mut caches = Vec::new();
-        let mut open: Vec<(&mut Stream<'_>, ReadText)> = Vec::new();
+        let mut open: Vec<(&mut Stream<'_>, ReadText, Range<usize>)> = Vec::new();
         for stream in streams.iter_mut().filter(|stream| stream.is_open()) {
             stream.draft_forced();
             let input_len = stream.input_len;
@@ -108,24 +117,29 @@ impl MavDecoder {
             stream.cached = self.input.still_read(&text, input_len, stream.cached);
             self.decoder.truncate(stream.cache, stream.cached)?;
             let read = self.input.push(&mut batch, &text, input_len, stream.cached, n_written);
+            let first_row = rows.len();
             rows.extend((n_written..=text.len()).map(|at| read.row_before(at)));
             // States and what the grammar demands are drafted, neither of which asks for more than the likeliest token.
             is_brief.extend(stream.draft.iter().map(|_| true).chain([false]));
             caches.push(stream.cache);
-            open.push((stream, read));
+            open.push((stream, read, first_row..rows.len()));
         }
         if open.is_empty() {
             return Ok(false);
         }
-        let brief = Brief { is_brief, n_columns: SHORT_HEAD };
+        // No value is read where a token is drafted: neither a state nor what the grammar demands has one.
+        let brief = Brief { is_brief, n_columns: 0 };
         let want = Want { rows, columns: None, brief: Some(brief) };
         let logits = self.decoder.extend(&caches, &batch, &want)?;
-        let mut row = 0;
-        for (stream, read) in open {
-            let (n_rows, n_written) = (stream.draft.len() + 1, stream.text.len());
-            let accepted = stream.take(&logits, row..row + n_rows);
-            row += n_rows;
+        // Between two passes a GPU waits for this, so all cores do it where it is more than the next token of each stream.
+        let is_much = logits.n_rows() > 4 * open.len();
+        let per_job = if is_much { STREAMS_PER_JOB } else { open.len() };
+        open.par_iter_mut().with_min_len(per_job).for_each(|(stream, read, rows)| {
+            let n_written = stream.text.len();
+            let accepted = stream.take(&logits, rows.clone());
             stream.cached = read.kept(n_written + accepted);
+        });
+        for (stream, ..) in open {
             self.decoder.truncate(stream.cache, stream.cached)?;
         }
         Ok(true)
@@ -137,7 +151,7 @@ impl MavDecoder {
 pub(super) enum Goal {
     /// To the end of the answer.
     Answer,
-    /// To the first move of the list, which is not written: its logits are kept.
+    /// To the first move of the list, which is not written: the legal set that its logits give is kept.
     List,
 }
 
@@ -153,8 +167,10 @@ pub(super) struct Stream<'a> {
     rule: ListRule,
     goal: Goal,
     pub(super) decoded: Decoded,
-    /// Logits of the first listed move, once a stream that goes no further has come there.
-    pub(super) first_move: Option<Vec<f32>>,
+    /// The legal set and whether the game is over, once a stream that goes no further has come to its list.
+    pub(super) legal_set: Option<(Vec<Move>, bool)>,
+    /// The state that stands before that list, if the request tracks one.
+    pub(super) tracked: Option<Result<Position, Hallucination>>,
     /// Tokens in the cache.
     pub(super) cached: usize,
     /// What may come after the text.
@@ -181,7 +197,8 @@ impl<'a> Stream<'a> {
             rule: list_rule(request, settings),
             goal,
             decoded,
-            first_move: None,
+            legal_set: None,
+            tracked: None,
             cached: 0,
             draft: Vec::new(),
             n_redrafts: 0,
@@ -192,7 +209,7 @@ impl<'a> Stream<'a> {
 
     fn is_open(&self) -> bool {
         self.progress.step() == Step::More
-            && self.first_move.is_none()
+            && self.legal_set.is_none()
             && self.decoded.tokens.len() < self.settings.max_tokens
     }
 
@@ -203,7 +220,9 @@ impl<'a> Stream<'a> {
         let mut accepted = 0;
         for row in rows {
             if self.goal == Goal::List && self.progress.opens_list() {
-                self.first_move = Some(logits.row(row).to_vec());
+                let commands = &self.request.commands;
+                self.legal_set = Some(legal_set(commands.rules, logits.row(row)));
+                self.tracked = commands.is_tracking().then(|| tracked(self));
                 return accepted;
             }
             if let Some(mv) = self.progress.awaits_value() {
