@@ -128,8 +128,8 @@ impl MavDecoder {
             return Ok(false);
         }
         // No value is read where a token is drafted: neither a state nor what the grammar demands has one.
-        let brief = Brief { is_brief, n_columns: 0 };
-        let want = Want { rows, columns: None, brief: Some(brief) };
+        let brief = is_brief.contains(&true).then_some(Brief { is_brief, n_columns: 0 });
+        let want = Want { rows, columns: None, brief };
         let logits = self.decoder.extend(&caches, &batch, &want)?;
         // Between two passes a GPU waits for this, so all cores do it where it is more than the next token of each stream.
         let is_much = logits.n_rows() > 4 * open.len();
