@@ -297,46 +297,11 @@ impl CudaDecoder {
         Ok(ops)
     }
 
-    /// Writes a batch that extends caches, already grown, into the block: as [`Fields::pack`], but rows of tiles count from the start of
-    /// the cache, and pages and places in them take fields that only training uses.
+    /// Writes a batch that extends caches, already grown, into the block.
     fn pack(&mut self, caches: &[KvCacheId], batch: &Batch, rows: &[u32]) -> Result<PackedSizes, NetError> {
         let job = self.job(batch, rows);
-        let fields = self.net.fields.clone();
-        let block = self.words.words_mut();
-        let packed = fields.pack(block, batch, &rows_only(rows), &job)?;
-        let (mut n_tiles, mut n_pages) = (0, 0);
-        for (sequence, id) in caches.iter().enumerate() {
-            let held = self.pages.cache(*id)?;
-            let range = batch.sequence(sequence);
-            let cached = held.len - range.len();
-            for (i, token) in range.clone().enumerate() {
-                let (page, row) = ((cached + i) / TILE, (cached + i) % TILE);
-                block[fields.first_row + token] = held.pages[page] * TILE as u32 + row as u32;
-            }
-            for begin in range.clone().step_by(TILE) {
-                let end = (begin + TILE).min(range.end);
-                let stats =
-                    super::pack::stats(&batch.prefix_end[begin..end], &batch.branch_start[begin..end]);
-                // Two's complement: the cache's first token may lie before the batch.
-                let first = (range.start as i32 - cached as i32) as u32;
-                let tile = [first, held.len as u32, (cached + begin - range.start) as u32, n_pages as u32];
-                block[fields.tiles + 4 * n_tiles..][..4].copy_from_slice(&tile);
-                block[fields.stats + 4 * n_tiles..][..4].copy_from_slice(&stats);
-                n_tiles += 1;
-            }
-            let to = fields.targets + n_pages;
-            if n_pages + held.pages.len() > 2 * fields.max_targets {
-                return Err(NetError::Length {
-                    what: "pages of a pass",
-                    expected: 2 * fields.max_targets,
-                    got: n_pages,
-                });
-            }
-            block[to..to + held.pages.len()].copy_from_slice(&held.pages);
-            n_pages += held.pages.len();
-        }
-        block[2] = n_tiles as u32;
-        Ok(PackedSizes { n_tiles, words: fields.targets + n_pages, ..packed })
+        let caches = caches.iter().map(|id| self.pages.cache(*id)).collect::<Result<Vec<_>, _>>()?;
+        self.net.fields.pack_paged(self.words.words_mut(), batch, rows, &caches, &job)
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::batch::{Batch, LossRows};
 use std::ops::Range;
 
+use super::pages::Held;
 use super::spans::{Class, MAX_CLASSES, SPAN, Spans, VIEW};
 use crate::error::NetError;
 
@@ -118,27 +119,8 @@ impl Fields {
         rows: &LossRows,
         job: &Job<'_>,
     ) -> Result<PackedSizes, NetError> {
-        let (n, n_rows) = (batch.len(), rows.len());
-        let fits = |what, got, room| {
-            if got > room { Err(NetError::Length { what, expected: room, got }) } else { Ok(()) }
-        };
-        fits("tokens of a batch on the device", n, self.max_tokens.min(job.n_tokens))?;
-        fits("loss rows of a batch on the device", n_rows, self.max_rows)?;
+        self.pack_tokens(block, batch, rows.len(), job)?;
         fits("targets of a batch on the device", rows.target_ids.len(), self.max_targets)?;
-        if let Some(&position) =
-            batch.positions.iter().find(|position| **position as usize >= job.max_positions)
-        {
-            fits("rotary positions", position as usize + 1, job.max_positions)?;
-        }
-        for (at, values) in [
-            (self.tokens, &batch.tokens),
-            (self.positions, &batch.positions),
-            (self.prefix_end, &batch.prefix_end),
-            (self.branch_start, &batch.branch_start),
-        ] {
-            block[at..at + n].copy_from_slice(values);
-            block[at + n..at + job.n_tokens].fill(0);
-        }
         if job.gradient {
             sort_by_id(&batch.tokens, job.n_tokens, &mut block[self.order..self.order + job.n_tokens]);
             if let Some(at) = self.position_order {
@@ -157,6 +139,7 @@ impl Fields {
             to[0] = *id;
             to[1] = prob.to_bits();
         }
+        let (n, n_rows) = (batch.len(), rows.len());
         let loss_scale = if n_rows == 0 { 0.0 } else { 1.0 / rows.normalizer() };
         block[..HEADER].fill(0);
         block[..6].copy_from_slice(&[
@@ -169,6 +152,80 @@ impl Fields {
         ]);
         let words = self.targets + 2 * rows.target_ids.len();
         Ok(PackedSizes { n_rows, n_tiles, n_walked, n_spans, words })
+    }
+
+    /// Writes a batch that extends caches, which are already grown by it: as [`pack`](Self::pack), but tiles count from the start of their
+    /// cache, and pages and the tokens' places in them take fields that only training uses.
+    ///
+    /// # Errors
+    /// When it does not fit.
+    pub(super) fn pack_paged(
+        &self,
+        block: &mut [u32],
+        batch: &Batch,
+        rows: &[u32],
+        caches: &[&Held],
+        job: &Job<'_>,
+    ) -> Result<PackedSizes, NetError> {
+        self.pack_tokens(block, batch, rows.len(), job)?;
+        block[self.rows..self.rows + rows.len()].copy_from_slice(rows);
+        let (mut n_tiles, mut n_pages) = (0, 0);
+        for (sequence, held) in caches.iter().enumerate() {
+            let range = batch.sequence(sequence);
+            let cached = held.len - range.len();
+            let tiles = range.len().div_ceil(TILE);
+            fits("attention tiles of a batch on the device", n_tiles + tiles, self.max_tiles)?;
+            fits("pages of a pass", n_pages + held.pages.len(), 2 * self.max_targets)?;
+            let places = &mut block[self.first_row..][range.clone()];
+            for (place, at) in places.iter_mut().zip(cached..) {
+                *place = held.pages[at / TILE] * TILE as u32 + (at % TILE) as u32;
+            }
+            for begin in range.clone().step_by(TILE) {
+                let end = (begin + TILE).min(range.end);
+                // Two's complement: the cache's first token may lie before the batch.
+                let first = (range.start as i32 - cached as i32) as u32;
+                let tile = [first, held.len as u32, (cached + begin - range.start) as u32, n_pages as u32];
+                let stats = stats(&batch.prefix_end[begin..end], &batch.branch_start[begin..end]);
+                block[self.tiles + 4 * n_tiles..][..4].copy_from_slice(&tile);
+                block[self.stats + 4 * n_tiles..][..4].copy_from_slice(&stats);
+                n_tiles += 1;
+            }
+            block[self.targets + n_pages..][..held.pages.len()].copy_from_slice(&held.pages);
+            n_pages += held.pages.len();
+        }
+        let n_rows = rows.len();
+        block[..HEADER].fill(0);
+        block[..3].copy_from_slice(&[batch.len() as u32, n_rows as u32, n_tiles as u32]);
+        let words = self.targets + n_pages;
+        Ok(PackedSizes { n_rows, n_tiles, n_walked: 0, n_spans: Default::default(), words })
+    }
+
+    /// Writes the tokens of a batch, filled up to those of the job with ones that nobody sees.
+    fn pack_tokens(
+        &self,
+        block: &mut [u32],
+        batch: &Batch,
+        n_rows: usize,
+        job: &Job<'_>,
+    ) -> Result<(), NetError> {
+        let n = batch.len();
+        fits("tokens of a batch on the device", n, self.max_tokens.min(job.n_tokens))?;
+        fits("loss rows of a batch on the device", n_rows, self.max_rows)?;
+        if let Some(&position) =
+            batch.positions.iter().find(|position| **position as usize >= job.max_positions)
+        {
+            fits("rotary positions", position as usize + 1, job.max_positions)?;
+        }
+        for (at, values) in [
+            (self.tokens, &batch.tokens),
+            (self.positions, &batch.positions),
+            (self.prefix_end, &batch.prefix_end),
+            (self.branch_start, &batch.branch_start),
+        ] {
+            block[at..at + n].copy_from_slice(values);
+            block[at + n..at + job.n_tokens].fill(0);
+        }
+        Ok(())
     }
 
     /// Lists the rows of each token.
@@ -232,6 +289,10 @@ impl Fields {
         let (before, views) = block.split_at_mut(self.views);
         Ok((n_tiles, n_walked, spans.write(&mut before[self.spans..], views)))
     }
+}
+
+fn fits(what: &'static str, got: usize, room: usize) -> Result<(), NetError> {
+    if got > room { Err(NetError::Length { what, expected: room, got }) } else { Ok(()) }
 }
 
 /// Greatest and least `prefix_end`, least and greatest `branch_start`.
@@ -344,6 +405,40 @@ mod tests {
         assert_eq!(block[fields.targets..][2..4], [1, 0.25f32.to_bits()]);
         assert_eq!(f32::from_bits(block[4]), 0.25);
         assert_eq!(packed.words, fields.targets + 8);
+    }
+
+    #[test]
+    fn tiles_of_caches_count_from_their_start_and_tokens_have_places_in_pages() {
+        let mut batch = Batch::default();
+        // After 60 cached tokens ten more, which reach the second page; a branch off 130; a new sequence.
+        batch.begin();
+        batch.push_run(0..10, 60, 0, 0);
+        batch.begin();
+        batch.push_branch(&[7], 130, 130, 130);
+        batch.push_causal(&[5; 70]);
+        let held = |len, pages: &[u32]| Held { len, pages: pages.to_vec() };
+        let caches = [held(70, &[4, 9]), held(131, &[1, 0, 6]), held(70, &[3, 8])];
+        let caches = caches.iter().collect::<Vec<_>>();
+        let fields = Fields::new(256, 64, 128, false);
+        let mut block = vec![7; fields.words];
+        let job =
+            Job { n_tokens: 128, learning_rate: 0.0, max_positions: 512, gradient: false, classes: &[] };
+        let packed = fields.pack_paged(&mut block, &batch, &[9, 10], &caches, &job).unwrap();
+        assert_eq!((packed.n_rows, packed.n_tiles, packed.words), (2, 4, fields.targets + 7));
+        assert_eq!(block[..6], [81, 2, 4, 0, 0, 0]);
+        assert_eq!(block[fields.rows..][..2], [9, 10]);
+        assert_eq!(block[fields.tokens + 80..][..4], [5, 0, 0, 0]);
+        let before = |n: i32| (-n) as u32;
+        let tiles = [before(60), 70, 60, 0, before(120), 131, 130, 2, 11, 70, 0, 5, 11, 70, 64, 5];
+        assert_eq!(block[fields.tiles..][..16], tiles);
+        assert_eq!(block[fields.stats..][..8], [0, 0, 0, 0, 130, 130, 130, 130]);
+        assert_eq!(block[fields.targets..][..7], [4, 9, 1, 0, 6, 3, 8]);
+        let places = &block[fields.first_row..][..81];
+        assert_eq!(places[..6], [4 * 64 + 60, 4 * 64 + 61, 4 * 64 + 62, 4 * 64 + 63, 9 * 64, 9 * 64 + 1]);
+        assert_eq!((places[10], places[11], places[80]), (6 * 64 + 2, 3 * 64, 8 * 64 + 5));
+        let few = Fields { max_tiles: 3, ..fields };
+        let error = few.pack_paged(&mut block, &batch, &[], &caches, &job).unwrap_err();
+        assert_eq!(error.to_string(), "attention tiles of a batch on the device: expected 3 elements, got 4");
     }
 
     #[test]

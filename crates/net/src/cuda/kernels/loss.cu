@@ -104,6 +104,7 @@ KERNEL brief_rows(const float* logits, const int* counts, int* out, int n, int c
     const float* p = logits + (size_t)row * columns;
     float best = -INF;
     int at = 0;
+#pragma unroll 8
     for (int i = lane; i < columns; i += 32)
         if (p[i] > best) best = p[i], at = i;
     for (int step = 16; step > 0; step >>= 1) {
