@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
+use rayon::prelude::*;
+
 use crate::batch::Batch;
 use crate::config::TransformerConfig;
 use crate::error::NetError;
@@ -253,18 +255,17 @@ impl Logits {
     /// The same with some of its rows in brief.
     pub(crate) fn in_brief(self, brief: &Brief) -> Self {
         let ((places, n_whole), n_columns) = (brief.places(), brief.n_columns as usize);
-        let (mut values, mut likeliest_of, mut first) = (Vec::new(), Vec::new(), Vec::new());
-        for (row, is_brief) in brief.is_brief.iter().enumerate() {
-            let logits = part(&self.values, row, self.n_columns);
-            if *is_brief {
-                likeliest_of.push(likeliest(logits) as u32);
-                first.extend(&logits[..n_columns]);
-            } else {
-                values.extend(logits);
-            }
-        }
-        let brief = BriefLogits { places, n_whole, likeliest: likeliest_of, values: first, n_columns };
-        Self { values, brief: Some(brief), ..self }
+        let rows = |is_brief: bool| {
+            let rows = brief.is_brief.iter().enumerate().filter(move |(_, brief)| **brief == is_brief);
+            rows.map(|(row, _)| part(&self.values, row, self.n_columns))
+        };
+        let short: Vec<&[f32]> = rows(true).collect();
+        // Of many rows this would take longer on one core than a layer does on all.
+        let likeliest = short.par_iter().with_min_len(16).map(|row| likeliest(row) as u32).collect();
+        let first = flat(short.iter().map(|row| &row[..n_columns]), short.len() * n_columns);
+        let values = flat(rows(false), n_whole * self.n_columns);
+        let brief = BriefLogits { places, n_whole, likeliest, values: first, n_columns };
+        Self { values, n_columns: self.n_columns, brief: Some(brief) }
     }
 
     /// Where a row is: among the whole ones, or among the others.
@@ -279,15 +280,25 @@ fn part(values: &[f32], row: usize, n_columns: usize) -> &[f32] {
     &values[row * n_columns..(row + 1) * n_columns]
 }
 
+/// Rows end to end, `len` numbers in all.
+fn flat<'r>(rows: impl Iterator<Item = &'r [f32]>, len: usize) -> Vec<f32> {
+    let mut flat = Vec::with_capacity(len);
+    rows.for_each(|row| flat.extend_from_slice(row));
+    flat
+}
+
 /// The likeliest column, the first of equals.
 pub fn likeliest(logits: &[f32]) -> usize {
-    let mut best = 0;
-    for (column, logit) in logits.iter().enumerate() {
-        if *logit > logits[best] {
-            best = column;
-        }
+    let Some(&first) = logits.first() else { return 0 };
+    // The maximum is found many columns at a time, which its place is not.
+    let greater = |one: f32, other: f32| if other > one { other } else { one };
+    let (chunks, rest) = logits.as_chunks::<16>();
+    let mut lanes = [first; 16];
+    for chunk in chunks {
+        lanes.iter_mut().zip(chunk).for_each(|(lane, logit)| *lane = greater(*lane, *logit));
     }
-    best
+    let most = lanes.into_iter().chain(rest.iter().copied()).fold(first, greater);
+    logits.iter().position(|logit| *logit == most).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -303,6 +314,36 @@ mod tests {
         let rows: Vec<&[f32]> = (0..4).map(|row| logits.row(row)).collect();
         assert_eq!(rows, [&[0.5][..], &[1.0, 3.0, 3.0], &[0.25], &[4.0, 5.0, 6.0]]);
         assert_eq!((0..4).map(|row| logits.likeliest(row)).collect::<Vec<_>>(), [2, 1, 0, 2]);
+    }
+
+    #[test]
+    fn the_likeliest_column_is_the_first_of_the_greatest() {
+        let mut logits: Vec<f32> = (0..100).map(|i| -(i as f32)).collect();
+        assert_eq!(likeliest(&logits), 0);
+        for at in [97, 50, 33, 16] {
+            logits[at] = 1.0;
+            assert_eq!(likeliest(&logits), at, "also of equals after it");
+            logits[at + 1] = f32::NAN;
+            assert_eq!(likeliest(&logits), at);
+        }
+        for len in 0..40 {
+            let mut few = vec![-0.0; len];
+            assert_eq!(likeliest(&few), 0);
+            if let Some(last) = few.last_mut() {
+                *last = 0.5;
+                assert_eq!(likeliest(&few), len - 1);
+            }
+            assert_eq!(likeliest(&vec![f32::NEG_INFINITY; len]), 0);
+        }
+        assert_eq!(likeliest(&[f32::NAN, 1.0, 2.0]), 0);
+    }
+
+    #[test]
+    fn rows_in_brief_may_have_no_columns() {
+        let brief = Brief { is_brief: vec![true, false], n_columns: 0 };
+        let logits = Logits::whole(vec![0.5, 2.0, 1.0, 3.0, 0.0, 0.0], 3).in_brief(&brief);
+        assert_eq!((logits.row(0), logits.row(1)), (&[][..], &[3.0, 0.0, 0.0][..]));
+        assert_eq!([logits.likeliest(0), logits.likeliest(1)], [1, 0]);
     }
 
     #[test]
