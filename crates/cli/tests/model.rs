@@ -98,3 +98,19 @@ fn the_bench_prints_numbers_with_the_machine() {
     assert_eq!(measured["int8_agreement"]["n_positions"], 4);
     assert!(measured["threads"].as_u64().unwrap() > 0);
 }
+
+#[test]
+fn the_profile_has_the_passes_of_plain_and_joint_answers() {
+    let mavis = mavis();
+    save_model(&mavis.folder().join("model.safetensors"), InputAttention::Reread);
+    let line = "bench model model.safetensors --game connect4 --seconds 0 --profile";
+    let profiles: serde_json::Value = serde_json::from_str(&mavis.stdout(&format!("{line} --json"))).unwrap();
+    let first_pass = |at: usize, what: &str| profiles[at]["passes"][0][what].as_u64().unwrap();
+    assert_eq!([&profiles[0]["name"], &profiles[1]["name"]], ["plain answers", "joint answers"]);
+    assert_eq!((first_pass(0, "n_rows"), first_pass(0, "n_brief")), (16, 0));
+    // Of a joint answer one row is read whole, that of the list; the others check the draft.
+    assert_eq!(first_pass(1, "n_rows") - first_pass(1, "n_brief"), 16);
+    assert!(first_pass(1, "n_tokens") > 2 * first_pass(0, "n_tokens"));
+    assert!(profiles[0]["passes"][0]["parts"].is_null(), "the processor does not say");
+    assert!(mavis.stdout(line).contains("plain answers, us"));
+}

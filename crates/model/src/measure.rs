@@ -1,8 +1,10 @@
 //! Measuring decoders: speed, and how far two ways to the same answer agree.
 
 mod joint;
+mod profile;
 
 pub use joint::{JointCost, joint_cost};
+pub use profile::{AnswerProfile, PassProfile, profile};
 
 use crate::{
     InputAttention, MavModel, ModelError,

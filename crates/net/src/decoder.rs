@@ -63,6 +63,27 @@ pub trait Decoder: Send {
     /// # Errors
     /// A batch or rows that do not validate, a device failure.
     fn logits(&mut self, batch: &Batch, want: &Want) -> Result<Logits, NetError>;
+
+    /// Where the time of the last pass went, for which it runs again; no cache may have changed since. `None` where the device does not say.
+    ///
+    /// # Errors
+    /// A device failure.
+    fn parts_of_last_pass(&mut self) -> Result<Option<PassParts>, NetError> {
+        Ok(None)
+    }
+}
+
+/// Where the time of a pass went, in seconds.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct PassParts {
+    /// Tokens and rows it was rounded up to.
+    pub rounded: [usize; 2],
+    /// On the processor: packing the batch, starting the pass, waiting for it, and reading what came back.
+    pub host: [f64; 4],
+    /// On the device: the batch on its way there, the recorded pass, and the logits on their way back.
+    pub device: [f64; 3],
+    /// Name, launches and seconds of each kind of operation, one operation started after the other, the slowest first.
+    pub operations: Vec<(String, usize, f64)>,
 }
 
 /// Room of one pass.

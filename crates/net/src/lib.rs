@@ -73,7 +73,8 @@ pub use checkpoint::{
 pub use config::{ConfigError, NormKind, NormPlacement, TransformerConfig, Variant};
 pub use conv_net::{ConvLayer, ConvLoss, ConvNet, ConvNetConfig, ConvTargets};
 pub use decoder::{
-    Brief, BriefLogits, Decoder, KvCacheId, Logits, Precision, Room, UnknownPrecision, Want, likeliest,
+    Brief, BriefLogits, Decoder, KvCacheId, Logits, PassParts, Precision, Room, UnknownPrecision, Want,
+    likeliest,
 };
 pub use device::{Device, UnknownDevice, exit_after_cuda};
 pub use error::NetError;

@@ -5,6 +5,7 @@ mod gpu;
 mod league;
 mod loader;
 mod peer;
+mod profile;
 #[cfg(feature = "cluster")]
 mod queue;
 mod usage;
@@ -22,7 +23,7 @@ use mavis_model::{
     decode::{GreedySettings, MavDecoder},
     measure::{
         Agreement, JointCost, PROMPT_PASS, Speed, against_exact, evaluations_per_second,
-        fan_out_against_chain, joint_cost, speed,
+        fan_out_against_chain, joint_cost, profile as profile_answers, speed,
     },
 };
 use mavis_net::{Device, Precision, initial_parameters};
@@ -78,6 +79,9 @@ struct BenchModel {
     /// A Python that has torch: its speed with a network of the same shape is measured in the same run
     #[arg(long, value_name = "PYTHON")]
     torch: Option<String>,
+    /// Measures only where the time of plain and joint answers goes, on a GPU by kernel; needs a model's file
+    #[arg(long, requires = "model", conflicts_with_all = ["torch", "batch"])]
+    profile: bool,
     /// Prints one JSON object
     #[arg(long)]
     json: bool,
@@ -141,6 +145,11 @@ impl BenchModel {
             None => (random_model(preset)?, format!("random weights of preset {preset}")),
         };
         let device = self.device.parse::<Device>().or_bad_input()?.resolved().or_bad_input()?;
+        if self.profile {
+            let decoder = model.decoder(Precision::Bf16, device)?;
+            let profiles = profile_answers(decoder, model.input, &random_moves(rules, JOINT, 11), time)?;
+            return if self.json { answer_json(&profiles) } else { answer(&profile::text(&profiles)) };
+        }
         let on_cpu = device == Device::Cpu;
         let position = middle_game(rules);
         let other = |precision: Precision| match on_cpu {

@@ -35,25 +35,12 @@ pub fn joint_cost(
     played: &[(Position, Move)],
     time: Duration,
 ) -> Result<JointCost, ModelError> {
-    let after = |(previous, action): &(Position, Move)| {
-        let mut position = previous.clone();
-        position.play_unchecked(*action);
-        position
-    };
     let positions: Vec<Position> = played.iter().map(after).collect();
     let legal: Vec<Vec<Move>> =
         positions.iter().map(|position| position.legal_moves().into_iter().collect()).collect();
     let known: Vec<(&Position, &[Move])> =
         positions.iter().zip(&legal).map(|(position, moves)| (position, moves.as_slice())).collect();
-    let plain: Vec<Request> = positions
-        .iter()
-        .map(|position| Request::at(position.clone(), Commands::top_all(position.rules())))
-        .collect();
-    let joint = played.iter().map(|(previous, action)| {
-        let commands = Commands { best: false, ..Commands::tracking(previous.rules()) };
-        Request::after(previous.clone(), *action, commands)
-    });
-    let joint: Vec<Request> = joint.collect();
+    let (plain, joint) = (plain_requests(played), joint_requests(played));
     // Once before the clock runs, and to see how many passes it takes.
     let answers = decoder.fan_out(&joint)?;
     let joint_passes = answers.iter().map(|answer| answer.n_passes).max().unwrap_or(0);
@@ -80,13 +67,37 @@ pub fn joint_cost(
     })
 }
 
+/// Asks for the moves of the states after some moves, which are given.
+pub(super) fn plain_requests(played: &[(Position, Move)]) -> Vec<Request> {
+    let request = |position: Position| {
+        let commands = Commands::top_all(position.rules());
+        Request::at(position, commands)
+    };
+    played.iter().map(after).map(request).collect()
+}
+
+/// Asks for the states after some moves and for the moves of these.
+pub(super) fn joint_requests(played: &[(Position, Move)]) -> Vec<Request> {
+    let request = |(previous, action): &(Position, Move)| {
+        let commands = Commands { best: false, ..Commands::tracking(previous.rules()) };
+        Request::after(previous.clone(), *action, commands)
+    };
+    played.iter().map(request).collect()
+}
+
+fn after((previous, action): &(Position, Move)) -> Position {
+    let mut position = previous.clone();
+    position.play_unchecked(*action);
+    position
+}
+
 fn timed(job: impl FnOnce() -> Result<(), ModelError>) -> Result<f64, ModelError> {
     let begin = Instant::now();
     job()?;
     Ok(begin.elapsed().as_secs_f64())
 }
 
-fn median_of(mut values: Vec<f64>) -> f64 {
+pub(super) fn median_of(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -6,13 +6,12 @@ mod batches;
 pub(crate) use batches::ids;
 pub use batches::{chain_batch, star_batch};
 
-use std::collections::HashMap;
 use std::time::Instant;
 
 use crate::batch::{Batch, BatchToken, LossRows};
 use crate::config::TransformerConfig;
 use crate::cuda::decoder::{CudaDecoder, CudaDecoderOptions};
-use crate::cuda::gpu::{Gpu, failed};
+use crate::cuda::gpu::{Gpu, by_name};
 use crate::cuda::op::Op;
 use crate::cuda::program::Kernels;
 use crate::cuda::trainer::{CudaOptions, CudaTrainer};
@@ -86,21 +85,15 @@ pub fn bench(
     let (_, extent) = trainer.load(batch, rows, 1e-3)?;
     let mut ops = trainer.pass(extent, false)?;
     ops.extend(trainer.update_ops()?);
-    let mut parts: Vec<(String, usize, f64)> = Vec::new();
-    let mut known: HashMap<&'static str, usize> = HashMap::new();
-    let mut flops = 0.0;
-    for (op, ms) in ops.iter().zip(in_context(&trainer, &ops)?) {
-        if let Op::Product { plan, .. } = op {
-            flops += trainer.net.device.blas.describe(*plan).map_or(0.0, |(shape, _)| shape.flops());
-        }
-        let at = *known.entry(op.name()).or_insert(parts.len());
-        if at == parts.len() {
-            parts.push((op.name().into(), 0, 0.0));
-        }
-        parts[at].1 += 1;
-        parts[at].2 += ms;
-    }
-    parts.sort_by(|a, b| b.2.total_cmp(&a.2));
+    let device = &trainer.net.device;
+    let product = |op: &Op| match op {
+        Op::Product { plan, .. } => device.blas.describe(*plan).map_or(0.0, |(shape, _)| shape.flops()),
+        _ => 0.0,
+    };
+    let flops = ops.iter().map(product).sum();
+    let times = device.times(ops.len(), |op| device.run(&ops[op]))?;
+    let parts = by_name(&ops, &times);
+    let parts = parts.into_iter().map(|(name, n, seconds)| (name, n, 1e3 * seconds)).collect();
     let n_tokens = batches.iter().map(|(batch, _)| batch.len()).sum::<usize>() / batches.len().max(1);
     Ok(BenchReport {
         start_seconds,
@@ -112,25 +105,6 @@ pub fn bench(
         flops,
         losses: (first, last),
     })
-}
-
-/// Milliseconds of each operation, run in order with an event after each; the least of five rounds.
-fn in_context(trainer: &CudaTrainer, ops: &[Op]) -> Result<Vec<f64>, NetError> {
-    let device = &trainer.net.device;
-    let events = (0..=ops.len()).map(|_| device.event(true)).collect::<Result<Vec<_>, _>>()?;
-    let mut times = vec![f64::INFINITY; ops.len()];
-    for _ in 0..5 {
-        events[0].record(&device.stream).map_err(failed("event"))?;
-        for (op, event) in ops.iter().zip(&events[1..]) {
-            device.run(op)?;
-            event.record(&device.stream).map_err(failed("event"))?;
-        }
-        device.synchronize()?;
-        for (time, pair) in times.iter_mut().zip(events.windows(2)) {
-            *time = time.min(f64::from(pair[0].elapsed_ms(&pair[1]).map_err(failed("elapsed"))?));
-        }
-    }
-    Ok(times)
 }
 
 /// Evaluations per second: passes over `n` star examples (prompt and all branches at once), values of 64 columns read back. Returns

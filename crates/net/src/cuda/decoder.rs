@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::time::Instant;
 
 use super::blas::{Shape, Tuning};
-use super::gpu::Graph;
+use super::gpu::{Gpu, Graph, by_name};
 use super::in_flight::{Pass, PassSizes, Start, UnderWay};
 use super::memory::{Buffer, Pinned, recording, turn};
 use super::network::{DeviceWeights, Extent, FULL, HALF, MAX_POSITIONS, Network};
@@ -15,7 +16,7 @@ use super::pages::Pages;
 use super::rows::{BriefRows, MOST_BRIEF, Rows};
 use crate::batch::{Batch, LossRows};
 use crate::config::TransformerConfig;
-use crate::decoder::{BriefLogits, Decoder, KvCacheId, Logits, Room, Want};
+use crate::decoder::{BriefLogits, Decoder, KvCacheId, Logits, PassParts, Room, Want};
 use crate::error::NetError;
 
 /// Room and place of a decoder on a GPU.
@@ -79,6 +80,41 @@ pub struct CudaDecoder {
     mode: PassMode,
     /// Passes that were finished, for errors.
     n_passes: u64,
+    clock: Clock,
+    /// The last pass, if it was finished.
+    last: Option<LastPass>,
+}
+
+/// When the steps of the last pass on the processor ended.
+struct Clock {
+    begun: Instant,
+    packed: Instant,
+    started: Instant,
+    waited: Instant,
+    read: Instant,
+}
+
+impl Clock {
+    fn begin() -> Self {
+        let begun = Instant::now();
+        Self { begun, packed: begun, started: begun, waited: begun, read: begun }
+    }
+
+    /// Seconds of packing, starting, waiting and reading.
+    fn seconds(&self) -> [f64; 4] {
+        let Self { begun, packed, started, waited, read } = *self;
+        [packed - begun, started - packed, waited - started, read - waited].map(|time| time.as_secs_f64())
+    }
+}
+
+/// What it takes to run a pass again.
+#[derive(Clone)]
+struct LastPass {
+    key: Key,
+    /// Words of the batch.
+    n_words: usize,
+    /// Words of logits and of rows in brief that came back.
+    n_read: [usize; 2],
 }
 
 /// Recorded passes that are kept.
@@ -146,6 +182,8 @@ impl CudaDecoder {
             graphs: HashMap::new(),
             mode: options.mode,
             n_passes: 0,
+            clock: Clock::begin(),
+            last: None,
         })
     }
 
@@ -194,17 +232,27 @@ impl CudaDecoder {
         let (extent, n_columns) = (key.extent, key.columns.len());
         let start = if self.graphs.contains_key(&key) { Start::Graph } else { Start::Operations };
         let pass = UnderWay::begin(Pass { sizes, extent, n_columns, paged, start, n_before: self.n_passes });
+        let n_read = match &brief {
+            None => [packed.n_rows * n_columns, 0],
+            // What whole rows come to in brief is not needed, but would be in the way.
+            Some(brief) => [brief.n_whole * n_columns, packed.n_rows * (1 + brief.n_columns)],
+        };
+        let last = LastPass { key: key.clone(), n_words: packed.words, n_read };
+        self.clock.packed = Instant::now();
         let run = || {
             let device = &self.net.device;
             device.upload_async(&device.stream, &self.net.block, &self.words, packed.words)?;
             self.start(key)?;
-            self.read(packed.n_rows, n_columns, brief)
+            self.clock.started = Instant::now();
+            self.read(n_read, n_columns, brief)
         };
         let logits = run().map_err(|error| {
             let sizes = [extent.n_tokens, extent.n_rows];
             pass.explain(error, || self.net.device.blas.explain_plans(|shape| sizes.contains(&shape.n)))
         })?;
         self.n_passes += 1;
+        self.clock.read = Instant::now();
+        self.last = Some(last);
         Ok(logits)
     }
 
@@ -234,25 +282,24 @@ impl CudaDecoder {
         Ok(())
     }
 
-    /// Waits for the logits of the first rows.
+    /// Waits for so many words of the logits and of what rows come to in brief, and reads them.
     fn read(
         &mut self,
-        n_rows: usize,
+        n_read: [usize; 2],
         n_columns: usize,
         brief: Option<BriefRows>,
     ) -> Result<Logits, NetError> {
-        let Some(BriefRows { places, n_whole, n_columns: few }) = brief else {
-            return self.read_words([n_rows * n_columns, 0], |[values, _]| {
-                Logits::whole(floats(values).collect(), n_columns)
-            });
-        };
-        // What whole rows come to in brief is not needed, but would be in the way.
-        self.read_words([n_whole * n_columns, n_rows * (1 + few)], |[values, words]| {
+        self.read_words(n_read, |[values, words]| {
+            let values = floats(values).collect();
+            let Some(BriefRows { places, n_whole, n_columns: few }) = brief else {
+                return Logits::whole(values, n_columns);
+            };
             let rows = words.chunks_exact(1 + few).skip(n_whole);
             let likeliest = rows.clone().map(|row| row[0]).collect();
-            let first = rows.flat_map(|row| floats(&row[1..])).collect();
+            let mut first = Vec::with_capacity(rows.len() * few);
+            rows.for_each(|row| first.extend(floats(&row[1..])));
             let brief = BriefLogits { places, n_whole, likeliest, values: first, n_columns: few };
-            Logits { values: floats(values).collect(), n_columns, brief: Some(brief) }
+            Logits { values, n_columns, brief: Some(brief) }
         })
     }
 
@@ -260,15 +307,13 @@ impl CudaDecoder {
     fn read_words<T>(&mut self, n: [usize; 2], take: impl FnOnce([&[u32]; 2]) -> T) -> Result<T, NetError> {
         let (device, from) = (&self.net.device, [&self.net.logits, &self.brief]);
         if n[0] + n[1] > self.results.len() {
-            return Ok(take([&device.read(from[0], n[0])?, &device.read(from[1], n[1])?]));
+            let words = [device.read(from[0], n[0])?, device.read(from[1], n[1])?];
+            self.clock.waited = Instant::now();
+            return Ok(take(words.each_ref().map(Vec::as_slice)));
         }
-        if n[0] > 0 {
-            device.download_async(&mut self.results, 0, from[0], n[0])?;
-        }
-        if n[1] > 0 {
-            device.download_async(&mut self.results, n[0], from[1], n[1])?;
-        }
+        download(device, &mut self.results, from, n)?;
         device.synchronize()?;
+        self.clock.waited = Instant::now();
         let (logits, rest) = self.results.words().split_at(n[0]);
         Ok(take([logits, &rest[..n[1]]]))
     }
@@ -303,6 +348,16 @@ impl CudaDecoder {
         let caches = caches.iter().map(|id| self.pages.cache(*id)).collect::<Result<Vec<_>, _>>()?;
         self.net.fields.pack_paged(self.words.words_mut(), batch, rows, &caches, &job)
     }
+}
+
+/// Starts the way of the first words of two buffers to pinned memory that has room for them.
+fn download(device: &Gpu, to: &mut Pinned, from: [&Buffer; 2], n: [usize; 2]) -> Result<(), NetError> {
+    for (from, at, n) in [(from[0], 0, n[0]), (from[1], n[0], n[1])] {
+        if n > 0 {
+            device.download_async(to, at, from, n)?;
+        }
+    }
+    Ok(())
 }
 
 fn floats(words: &[u32]) -> impl Iterator<Item = f32> {
@@ -405,6 +460,7 @@ impl Decoder for CudaDecoder {
     }
 
     fn extend(&mut self, caches: &[KvCacheId], batch: &Batch, want: &Want) -> Result<Logits, NetError> {
+        (self.clock, self.last) = (Clock::begin(), None);
         if caches.len() != batch.n_sequences() {
             return Err(NetError::Length {
                 what: "caches",
@@ -440,6 +496,7 @@ impl Decoder for CudaDecoder {
     }
 
     fn logits(&mut self, batch: &Batch, want: &Want) -> Result<Logits, NetError> {
+        (self.clock, self.last) = (Clock::begin(), None);
         batch.validate_for(&self.net.config, |_| 0)?;
         let columns = want.validate(batch.len(), self.net.config.n_outputs())?;
         let Rows { rows, brief } = Rows::new(want)?;
@@ -448,6 +505,37 @@ impl Decoder for CudaDecoder {
         let fields = self.net.fields.clone();
         let packed = fields.pack(self.words.words_mut(), batch, &rows_only(&rows), &job)?;
         self.run(packed, PassSizes::new(batch, rows.len()), false, columns, brief)
+    }
+
+    fn parts_of_last_pass(&mut self) -> Result<Option<PassParts>, NetError> {
+        let Some(LastPass { key, n_words, n_read }) = self.last.clone() else { return Ok(None) };
+        self.net.device.bind()?;
+        let ops = self.ops(&key)?;
+        let Self { net, words, brief, results, graphs, .. } = self;
+        let (device, logits) = (&net.device, &net.logits);
+        let fits = n_read.iter().sum::<usize>() <= results.len();
+        // The first part gives the processor time to start the others, many of which are over sooner than the next is started.
+        let clear = Op::Clear { address: logits.address, bytes: logits.bytes };
+        let lead = || (0..16).try_for_each(|_| device.run(&clear));
+        let whole = device.times(4, |part| match (part, graphs.get(&key)) {
+            (0, _) => lead(),
+            (1, _) => device.upload_async(&device.stream, &net.block, words, n_words),
+            (2, Some(graph)) => graph.launch(),
+            (2, None) => device.run_all(&ops),
+            // What does not fit into pinned memory comes another way, which is not measured.
+            _ if fits => download(device, results, [logits, brief], n_read),
+            _ => Ok(()),
+        })?;
+        let times = device.times(1 + ops.len(), |part| match part.checked_sub(1) {
+            Some(op) => device.run(&ops[op]),
+            None => lead(),
+        })?;
+        Ok(Some(PassParts {
+            rounded: [key.extent.n_tokens, key.extent.n_rows],
+            host: self.clock.seconds(),
+            device: [whole[1], whole[2], whole[3]],
+            operations: by_name(&ops, &times[1..]),
+        }))
     }
 }
 

@@ -277,6 +277,29 @@ impl Gpu {
         Ok(())
     }
 
+    /// Seconds of parts on the main stream, started in order with an event after each; the least of five rounds.
+    pub(super) fn times(
+        &self,
+        n: usize,
+        mut start: impl FnMut(usize) -> Result<(), NetError>,
+    ) -> Result<Vec<f64>, NetError> {
+        let events = (0..=n).map(|_| self.event(true)).collect::<Result<Vec<_>, _>>()?;
+        let mut times = vec![f64::INFINITY; n];
+        for _ in 0..5 {
+            events[0].record(&self.stream).map_err(failed("event"))?;
+            for (part, event) in events[1..].iter().enumerate() {
+                start(part)?;
+                event.record(&self.stream).map_err(failed("event"))?;
+            }
+            self.synchronize()?;
+            for (time, pair) in times.iter_mut().zip(events.windows(2)) {
+                let ms = pair[0].elapsed_ms(&pair[1]).map_err(failed("elapsed"))?;
+                *time = time.min(1e-3 * f64::from(ms));
+            }
+        }
+        Ok(times)
+    }
+
     /// Records operations as a graph. They must have run once before, since libraries load lazily.
     pub(super) fn capture(&self, ops: &[Op]) -> Result<Graph, NetError> {
         let _turn = turn();
@@ -294,6 +317,19 @@ impl Gpu {
         self.synchronize()?;
         Ok(Graph(graph))
     }
+}
+
+/// Name, launches and seconds of each kind of operation, the slowest first.
+pub(super) fn by_name(ops: &[Op], times: &[f64]) -> Vec<(String, usize, f64)> {
+    let mut parts: Vec<(String, usize, f64)> = Vec::new();
+    for (op, time) in ops.iter().zip(times) {
+        match parts.iter_mut().find(|(name, ..)| name == op.name()) {
+            Some((_, n, seconds)) => (*n, *seconds) = (*n + 1, *seconds + time),
+            None => parts.push((op.name().to_owned(), 1, *time)),
+        }
+    }
+    parts.sort_by(|one, other| other.2.total_cmp(&one.2));
+    parts
 }
 
 /// Shared memory of a GPU, in bytes.
@@ -320,5 +356,19 @@ impl Graph {
     /// Starts all of it on the main stream.
     pub(super) fn launch(&self) -> Result<(), NetError> {
         self.0.launch().map_err(failed("graph launch"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_operations_add_up_by_name() {
+        let kernel = |name| Op::kernel(name, 1, 1, 32, Vec::new());
+        let ops = ["norm_rows", "rotate_qk", "norm_rows", "embed_norm"].map(kernel);
+        let parts = by_name(&ops, &[0.5, 2.0, 1.0, 0.25]);
+        let expected = [("rotate_qk", 1, 2.0), ("norm_rows", 2, 1.5), ("embed_norm", 1, 0.25)];
+        assert_eq!(parts, expected.map(|(name, n, seconds)| (name.to_owned(), n, seconds)));
     }
 }
