@@ -55,6 +55,12 @@ impl Deck {
         self.parts.iter().map(|part| part.quota).sum::<f64>().round() as usize
     }
 
+    /// The most records a batch may have: one more than its share of every set that has no whole number of them.
+    #[must_use]
+    pub fn most_records(&self) -> usize {
+        self.parts.iter().map(|part| part.quota.ceil() as usize).sum()
+    }
+
     /// Records of all sets.
     #[must_use]
     pub fn n_total(&self) -> usize {
@@ -108,6 +114,7 @@ mod tests {
         let of = |set: usize| batches.iter().flatten().filter(|(part, _)| *part == set).count();
         assert!(of(0).abs_diff(6_300) <= 1 && of(1).abs_diff(140) <= 1 && of(2).abs_diff(560) <= 1);
         assert!(batches.iter().all(|batch| (6..=9).contains(&batch.len())));
+        assert_eq!(deck.most_records(), 9);
         let last = batches.iter().filter(|batch| batch.last().is_some_and(|(part, _)| *part == 0)).count();
         assert!((850..950).contains(&last), "{last} of 1,000 batches end with the first set");
     }

@@ -301,6 +301,26 @@ fn every_move_is_a_sample_for_av_and_every_position_for_sv_and_bc() {
 }
 
 #[test]
+fn no_batch_of_several_sets_is_larger_than_a_device_has_room_for() {
+    let set = |n: usize, seed: u64| -> Arc<dyn Samples> {
+        let found = PositionSamples::new(Arc::new(annotated(n, seed)), Target::StateValue).unwrap();
+        Arc::new(found)
+    };
+    let sets: Vec<_> = (0..7).map(|seed| (set(9 + seed as usize, seed), 9.0 + seed as f32)).collect();
+    let settings = settings(Target::StateValue, 1);
+    let batches = PredictorBatches::new(sets, 16, settings.spec().unwrap(), 1).unwrap();
+    let sizes: Vec<usize> = (0..200)
+        .map(|number| {
+            let mut packed = mavis_model::pack::PackedBatch::default();
+            mavis_model::loader::Batches::fill(&batches, number, &mut packed).unwrap();
+            packed.batch.n_sequences()
+        })
+        .collect();
+    // Shares of seven sets are no whole numbers, so some batches have more than 16.
+    assert!(sizes.iter().any(|&n| n > 16) && sizes.iter().all(|&n| n <= batches.most_samples_per_batch()));
+}
+
+#[test]
 fn bags_are_read_by_kind_and_others_refused() {
     let folder = tempfile::tempdir().unwrap();
     let fen = Position::start(Rules::Chess).to_string();

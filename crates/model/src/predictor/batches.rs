@@ -38,6 +38,12 @@ impl PredictorBatches {
         self.deck.n_records()
     }
 
+    /// The most samples a batch may have, for which a device needs room.
+    #[must_use]
+    pub fn most_samples_per_batch(&self) -> usize {
+        self.deck.most_records()
+    }
+
     /// Samples of all sets.
     #[must_use]
     pub fn n_samples(&self) -> usize {

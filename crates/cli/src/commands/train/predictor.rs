@@ -53,7 +53,7 @@ impl TrainPredictor {
         let common = Common { settings: &settings, device, network: &network, n_samples };
         let mut begun = self.run.begin(&common, spec.card(), weights)?;
         let optimizer = settings.run.optimizer.clone();
-        let most_tokens = objective.batches.samples_per_batch() * settings.target.context();
+        let most_tokens = objective.batches.most_samples_per_batch() * settings.target.context();
         let mut trainer = device.trainer(network, optimizer, begun.state, most_tokens, begun.ranks)?;
         learn(&mut *trainer, &objective, &settings.run, &mut *begun.keeper)?;
         self.run.wrote();
