@@ -44,7 +44,12 @@ use mavis_data::{Annotations, Puzzle};
 use mavis_game::{Move, Position};
 use mavis_net::{Batch, Decoder, NetError, Precision, SmallCheckpoint, TransformerConfig, cpu::CpuDecoder};
 use serde::{Deserialize, Serialize};
-use std::{fmt, path::Path, str::FromStr, sync::Arc};
+use std::{
+    fmt,
+    path::Path,
+    str::FromStr,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 /// Inputs of one pass: enough for every move of a position.
 const INPUTS_PER_PASS: usize = 256;
@@ -241,8 +246,11 @@ impl PredictorModel {
 /// A predictor that answers.
 pub struct Predictor {
     spec: PredictorSpec,
-    network: Box<dyn Decoder>,
+    network: SharedNetwork,
 }
+
+/// A network of several predictors, which take turns.
+pub type SharedNetwork = Arc<Mutex<Box<dyn Decoder>>>;
 
 impl Predictor {
     /// A predictor on the processor.
@@ -257,6 +265,12 @@ impl Predictor {
     /// A predictor over a network of its parameters, wherever that computes.
     #[must_use]
     pub fn new(spec: PredictorSpec, network: Box<dyn Decoder>) -> Self {
+        Self::sharing(spec, Arc::new(Mutex::new(network)))
+    }
+
+    /// A predictor over a network that others use too: on a GPU every network of its own takes gigabytes.
+    #[must_use]
+    pub fn sharing(spec: PredictorSpec, network: SharedNetwork) -> Self {
         Self { spec, network }
     }
 
@@ -271,7 +285,9 @@ impl Predictor {
     /// # Errors
     /// A position that is not chess, or a network that fails.
     pub fn scores(&mut self, position: &Position, moves: &[Move]) -> Result<Vec<f32>, ModelError> {
-        let scores = score_moves(&mut *self.network, self.spec, &[(position, moves)], INPUTS_PER_PASS)?;
+        // A pass that failed leaves nothing behind that the next one would read.
+        let mut network = self.network.lock().unwrap_or_else(PoisonError::into_inner);
+        let scores = score_moves(&mut **network, self.spec, &[(position, moves)], INPUTS_PER_PASS)?;
         Ok(scores.into_iter().next().unwrap_or_default())
     }
 }

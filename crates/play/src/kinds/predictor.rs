@@ -1,19 +1,27 @@
 //! The kind of player over a predictor of paper 002.
 
 use crate::{
-    BuildError, Key, Kind, Options, Player, Registry,
+    BuildError, Key, Kind, Options, Player, Registry, Shared,
     players::{Finisher, PredictorPlayer, PredictorPolicy, UciLimits, UciPlayer, UciSettings},
 };
-use mavis_model::predictor::{Predictor, PredictorModel};
-use mavis_net::{Device, Precision};
+use mavis_model::predictor::{Predictor, PredictorModel, SharedNetwork};
+use mavis_net::{Decoder, Device, NetError, Precision};
 use mavis_oracle::process::{Patience, find_engine};
-use std::{ffi::OsString, path::Path};
+use std::{
+    ffi::OsString,
+    path::Path,
+    sync::{Arc, Mutex},
+};
 
 /// Nodes the finisher spends on a position: it has to see that five moves win, not by how much.
 const FINISHER_NODES: u64 = 50_000;
 
-/// Adds `predictor`. Its finisher is looked up in `search_path` (the variable `PATH`).
+/// Networks of predictors on a GPU, by file and time of its last change.
+type Networks = Shared<Mutex<Box<dyn Decoder>>>;
+
+/// Adds `predictor`. Players of one file share its network on a GPU; on a processor each has its own, so that none waits. The finisher is looked up in `search_path` (the variable `PATH`).
 pub fn add_predictors(registry: &mut Registry, search_path: Option<OsString>) {
+    let networks = Networks::default();
     registry.add(Kind {
         name: "predictor",
         help: "a predictor of action values, state values or actions, without search; chess only",
@@ -36,13 +44,14 @@ pub fn add_predictors(registry: &mut Registry, search_path: Option<OsString>) {
             ),
         ],
         open: false,
-        build: Box::new(move |options, seed| build(options, &search_path, seed)),
+        build: Box::new(move |options, seed| build(options, &search_path, &networks, seed)),
     });
 }
 
 fn build(
     options: &mut Options<'_>,
     search_path: &Option<OsString>,
+    networks: &Networks,
     seed: u64,
 ) -> Result<Box<dyn Player>, BuildError> {
     let unavailable = |reason: String| BuildError::Unavailable { player: "predictor".to_owned(), reason };
@@ -63,12 +72,30 @@ fn build(
         None => None,
     };
     let model = PredictorModel::load(Path::new(&file)).map_err(|error| unavailable(error.to_string()))?;
-    let network = device
-        .decoder(&model.config, &model.parameters, Precision::default())
+    let network = network(&model, Path::new(&file), device, networks)
         .map_err(|error| BuildError::of_network("predictor", &error))?;
     let name = format!("predictor-{}", model.spec.target);
-    let predictor = Predictor::new(model.spec, network);
+    let predictor = Predictor::sharing(model.spec, network);
     Ok(Box::new(PredictorPlayer::new(name, predictor, policy, finisher, seed)))
+}
+
+/// The network of a file: on a GPU the one that is there.
+fn network(
+    model: &PredictorModel,
+    file: &Path,
+    device: Device,
+    networks: &Networks,
+) -> Result<SharedNetwork, NetError> {
+    let new = || {
+        let decoder = device.decoder(&model.config, &model.parameters, Precision::default())?;
+        Ok(Arc::new(Mutex::new(decoder)))
+    };
+    if device.resolved()? == Device::Cpu {
+        return new();
+    }
+    // A training run may have replaced the file since; a file that cannot be asked for its time has just been read all the same.
+    let changed = std::fs::metadata(file).and_then(|file| file.modified()).ok();
+    networks.find_or_load(&format!("{} {changed:?}", file.display()), new)
 }
 
 /// An engine by name; it must be there, but starts when it is needed.
