@@ -11,7 +11,8 @@ set -uo pipefail
 mavis=${MAVIS:-target/release/mavis} work=${W:-runs}/probs device=${DEVICE:-cpu}
 out=$work/out
 
-# Name and arguments. hex11-azero has no end that was tried: its net does not ship.
+# Name and arguments. hex11-azero has no end that was tried and its net does not ship; it wants a GPU (DEVICE=cuda): 29 rounds (15,000 games, 61 M evaluations)
+# took 993 s of one H200 that trained something else as well, and a round takes about 10 s where it is alone.
 runs() {
     local few="--set net=10k --set evaluation.games=40" azero="--algorithm azero"
     local long="$azero $few --set learning_rate_decay=0.99 --set evaluation.every=20"
@@ -23,7 +24,7 @@ othello-azero  --game othello $long --rounds 120 --set games=100 --set simulatio
 togyz-probs    --game togyz $few --set games=60
 togyz-azero    --game togyz $long --rounds 81 --set games=100 --set simulations=32
 hex7-azero     --game hex:size=7 $long --rounds 124 --set games=128 --set simulations=64 --set c_puct=1.0 --set learning_rate=0.003
-hex11-azero    --game hex $azero --set net=420k --set games=256 --set simulations=64 --set c_puct=1.0 --set evaluation.plies=1
+hex11-azero    --game hex $azero --rounds 200 --set net=190k --set games=512 --set simulations=64 --set c_puct=1.5 --set alpha=0.1 --set random_plies=2 --set drawn_plies=20 --set unvisited=parent --set epochs=2 --set batch=256 --set learning_rate=0.002 --set learning_rate_decay=0.975 --set evaluation.plies=1 --set evaluation.every=10
 paper-seed1    --game connect4 --preset paper --seed 1
 paper-seed2    --game connect4 --preset paper --seed 2
 paper-seed3    --game connect4 --preset paper --seed 3
