@@ -106,7 +106,7 @@ impl<G: Planes> Table<G> {
         let ply = self.episode.states.len() as u32;
         let mv = if ply < settings.random_plies {
             shares.get(self.random.below(shares.len())).map(|(mv, _)| *mv)
-        } else if ply < settings.drawn_plies {
+        } else if settings.drawn_plies.is_none_or(|plies| ply < plies) {
             draw(&shares, &mut self.random)
         } else {
             most_visited(&shares)
@@ -160,7 +160,7 @@ mod tests {
             games: 24,
             simulations: 10,
             random_plies: 2,
-            drawn_plies: 4,
+            drawn_plies: Some(4),
             ..small
         };
         let episodes = games(&settings);

@@ -47,7 +47,7 @@ impl ModelConfig {
     /// When the game cannot have nets of this size.
     pub fn new<G: Planes>(start: &G, settings: &ProbsSettings) -> Result<Self, ProbsError> {
         let (shape, n_actions) = (start.shape(), start.n_actions());
-        let requirement = "another size: only Hex without the swap rule has a cell for every action";
+        let requirement = "a size with dense layers (190k is for Hex without the swap rule)";
         let n_outputs = match settings.net.needs_cells() {
             true => start.n_cells().ok_or_else(|| ProbsError::Setting {
                 field: "net",

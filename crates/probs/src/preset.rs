@@ -54,7 +54,7 @@ fn paper(rules: Rules) -> ProbsSettings {
         epsilon: 0.25,
         alpha: 0.5,
         random_plies: 0,
-        drawn_plies: u32::MAX,
+        drawn_plies: None,
         unvisited: Unvisited::Draw,
         temperature: 1.0,
         learning_rate: 0.003,

@@ -50,9 +50,10 @@ pub struct ProbsSettings {
     /// from all the same. Games of a run then begin in as many ways as those that others play.
     #[serde(default)]
     pub random_plies: u32,
-    /// Plies of such a game whose move is drawn in proportion to visits; after them the most visited one is played.
-    #[serde(default = "every_ply")]
-    pub drawn_plies: u32,
+    /// The ply of such a game from which on the most visited move is played; before it moves are drawn in proportion to visits. `None`
+    /// means that all are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drawn_plies: Option<u32>,
     /// What a move without visits counts as in its search.
     #[serde(default)]
     pub unvisited: Unvisited,
@@ -93,11 +94,6 @@ impl Unvisited {
     pub(crate) fn is_draw(&self) -> bool {
         *self == Self::Draw
     }
-}
-
-/// Beyond the longest game.
-fn every_ply() -> u32 {
-    u32::MAX
 }
 
 /// How the nets are improved.

@@ -227,6 +227,24 @@ fn a_cluster_gives_what_one_process_gives_and_runs_no_job_twice() {
 }
 
 #[test]
+fn two_workers_of_one_name_are_two_workers() {
+    let server = NatsServer::start("");
+    let writer = Writer::default();
+    let [first, second] = [(); 2].map(|()| TestWorker::start(&server, "one", "1.0", &writer));
+    let mut cluster = connect(&server);
+    assert_eq!(collect(&mut cluster, 20).unwrap().len(), 20);
+    let names = |cluster: &Cluster| -> Vec<String> {
+        cluster.status().unwrap().workers.into_iter().map(|worker| worker.name).collect()
+    };
+    wait_until("both have declared themselves", || names(&cluster) == ["one", "one"]);
+    // The one that ends takes only its own entry with it.
+    first.end();
+    assert_eq!(names(&cluster), ["one"]);
+    second.end();
+    assert_eq!(names(&cluster), Vec::<String>::new());
+}
+
+#[test]
 fn a_job_that_fails_is_set_aside_with_its_error_and_the_rest_goes_on() {
     let server = NatsServer::start("");
     let writer = Writer::default();

@@ -41,7 +41,7 @@ pub(crate) struct Worker {
     /// A model file of this machine that jobs may ask for; may be repeated
     #[arg(long = "model", value_name = "FILE")]
     models: Vec<PathBuf>,
-    /// The worker's name, unique on the queue. Default: the machine's name and the process number
+    /// The worker's name in mavis queue status. Default: the machine's name and the process number
     #[arg(long)]
     name: Option<String>,
     /// Minutes without progress after which a job is taken for hung

@@ -83,9 +83,10 @@ pub(super) fn done_subject(class: &str, id: &JobId) -> String {
     format!("mavis.done.{class}.{id}")
 }
 
-pub(super) fn worker_subject(name: &str) -> String {
+/// Where a worker declares itself. The process stands beside the name, since two workers may have been given one name.
+pub(super) fn worker_subject(name: &str, process: u64) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
-    format!("mavis.worker.{}", name.chars().map(plain).collect::<String>())
+    format!("mavis.worker.{}~{process:016x}", name.chars().map(plain).collect::<String>())
 }
 
 pub(super) fn aside_subject(class: &str, id: &JobId) -> String {

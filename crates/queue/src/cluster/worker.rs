@@ -12,6 +12,7 @@ use async_nats::jetstream::consumer::PullConsumer;
 use futures_util::StreamExt;
 use line::{Line, Source};
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -28,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// A worker.
 pub struct WorkerSettings {
-    /// Its name among workers, unique on the queue.
+    /// Its name, by which people tell workers apart.
     pub name: String,
     /// What it declares.
     pub offer: Offer,
@@ -81,6 +82,8 @@ pub struct WorkerSummary {
 struct Shared {
     streams: Streams,
     name: String,
+    /// Where it declares itself.
+    subject: String,
     threads: Threads,
     stall: Duration,
     /// Jobs in hand; those who wait for room or for the end watch it.
@@ -126,6 +129,7 @@ pub fn work(
     let (sender, events) = std::sync::mpsc::channel();
     let shared = Arc::new(Shared {
         streams: cluster.streams.clone(),
+        subject: worker_subject(&name, random_number()),
         name,
         threads: Threads::start(offer.cores, Arc::new(stations))?,
         stall,
@@ -151,13 +155,17 @@ async fn run(shared: Arc<Shared>, offer: Offer) -> Result<WorkerSummary, QueueEr
     let _ = shared.n_held.subscribe().wait_for(|n_held| *n_held == 0).await;
     alive.abort();
     // Gone at once instead of when the entry expires; if not, it expires.
-    let subject = worker_subject(&shared.name);
-    let gone = shared.streams.remove(&shared.streams.workers, &subject);
+    let gone = shared.streams.remove(&shared.streams.workers, &shared.subject);
     let _ = tokio::time::timeout(Duration::from_secs(2), gone).await;
     Ok(WorkerSummary {
         n_done: shared.n_done.load(Ordering::Relaxed),
         n_failed: shared.n_failed.load(Ordering::Relaxed),
     })
+}
+
+/// A number that no other worker has, on this machine or another: the standard library seeds its maps from the system's randomness.
+fn random_number() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
 
 /// Writes the worker's entry again and again; it expires when the worker is gone.
@@ -173,7 +181,7 @@ async fn stay_declared(shared: Arc<Shared>, offer: Offer) {
         };
         let entry = serde_json::to_vec(&status).unwrap_or_default();
         // The next one follows soon.
-        let _ = shared.streams.context.publish(worker_subject(&shared.name), entry.into()).await;
+        let _ = shared.streams.context.publish(shared.subject.clone(), entry.into()).await;
         tokio::time::sleep(ALIVE).await;
     }
 }
