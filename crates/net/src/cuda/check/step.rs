@@ -33,9 +33,12 @@ pub fn update_against_cpu(
         comparisons.push(Comparison::new(name, got, &expected, tolerance));
     };
     let (ours, theirs) = (gpu.forward_backward(batch, rows)?, cpu.forward_backward(batch, rows)?);
-    compare("loss".into(), &[ours.loss], &[theirs.loss], 2e-3);
+    // A squared error is off by twice what its logit is off by, and rows are too few for that to average out.
+    let has_numbers = (0..rows.len()).any(|row_idx| rows.number(row_idx).is_some());
+    let of_loss = if has_numbers { 2.0 * bounds.logits } else { 2e-3 };
+    compare("loss".into(), &[ours.loss], &[theirs.loss], of_loss);
     let tags = |tags: &[crate::trainer::TagLoss]| tags.iter().map(|tag| tag.loss).collect::<Vec<_>>();
-    compare("loss by tag".into(), &tags(&ours.tags), &tags(&theirs.tags), 2e-3);
+    compare("loss by tag".into(), &tags(&ours.tags), &tags(&theirs.tags), of_loss);
     let wanted: Vec<u32> = rows.rows.iter().copied().take(200).collect();
     let (a, b) = (gpu.logits(batch, &wanted, Weights::Live)?, cpu.logits(batch, &wanted, Weights::Live)?);
     compare("logits".into(), &a.values, &b.values, bounds.logits);
