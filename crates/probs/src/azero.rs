@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::{Algorithm, ModelConfig, Size, preset};
     use mavis_game::{Game as _, Hex, Rules};
-    use mavis_net::{ConvNet, NetworkConfig as _, OptimizerSettings, TrainState, Weights, cpu::CpuConvNet};
+    use mavis_net::{ConvNet, OptimizerSettings, TrainState, Weights, cpu::CpuConvNet};
 
     fn games(settings: &ProbsSettings) -> Vec<Episode<Hex>> {
         let start = Hex::new(5, false);
@@ -135,7 +135,6 @@ mod tests {
             let state = TrainState::new(config.initial_parameters().unwrap());
             Box::new(CpuConvNet::new(config.clone(), OptimizerSettings::default(), state).unwrap())
         };
-        assert!(config.layout().is_ok());
         let (value, action) = (net(&config.value), net(&config.action));
         let askers = (&Asker::new(&*value, Weights::Live), &Asker::new(&*action, Weights::Live));
         play_games(&start, settings, 0, askers, &Meter::default()).unwrap()

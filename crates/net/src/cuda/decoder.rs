@@ -1,11 +1,13 @@
 //! [`Decoder`] on CUDA.
 
+mod profile;
+
 use std::collections::HashMap;
 use std::ops::Range;
 use std::time::Instant;
 
 use super::blas::{Shape, Tuning};
-use super::gpu::{Gpu, Graph, by_name};
+use super::gpu::{Gpu, Graph};
 use super::in_flight::{Pass, PassSizes, Start, UnderWay};
 use super::memory::{Buffer, Pinned, recording, turn};
 use super::network::{DeviceWeights, Extent, FULL, HALF, MAX_POSITIONS, Network};
@@ -18,6 +20,7 @@ use crate::batch::{Batch, LossRows};
 use crate::config::TransformerConfig;
 use crate::decoder::{BriefLogits, Decoder, KvCacheId, Logits, PassParts, Room, Want};
 use crate::error::NetError;
+use profile::{Clock, LastPass};
 
 /// Room and place of a decoder on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,38 +86,6 @@ pub struct CudaDecoder {
     clock: Clock,
     /// The last pass, if it was finished.
     last: Option<LastPass>,
-}
-
-/// When the steps of the last pass on the processor ended.
-struct Clock {
-    begun: Instant,
-    packed: Instant,
-    started: Instant,
-    waited: Instant,
-    read: Instant,
-}
-
-impl Clock {
-    fn begin() -> Self {
-        let begun = Instant::now();
-        Self { begun, packed: begun, started: begun, waited: begun, read: begun }
-    }
-
-    /// Seconds of packing, starting, waiting and reading.
-    fn seconds(&self) -> [f64; 4] {
-        let Self { begun, packed, started, waited, read } = *self;
-        [packed - begun, started - packed, waited - started, read - waited].map(|time| time.as_secs_f64())
-    }
-}
-
-/// What it takes to run a pass again.
-#[derive(Clone)]
-struct LastPass {
-    key: Key,
-    /// Words of the batch.
-    n_words: usize,
-    /// Words of logits and of rows in brief that came back.
-    n_read: [usize; 2],
 }
 
 /// Recorded passes that are kept.
@@ -508,34 +479,7 @@ impl Decoder for CudaDecoder {
     }
 
     fn parts_of_last_pass(&mut self) -> Result<Option<PassParts>, NetError> {
-        let Some(LastPass { key, n_words, n_read }) = self.last.clone() else { return Ok(None) };
-        self.net.device.bind()?;
-        let ops = self.ops(&key)?;
-        let Self { net, words, brief, results, graphs, .. } = self;
-        let (device, logits) = (&net.device, &net.logits);
-        let fits = n_read.iter().sum::<usize>() <= results.len();
-        // The first part gives the processor time to start the others, many of which are over sooner than the next is started.
-        let clear = Op::Clear { address: logits.address, bytes: logits.bytes };
-        let lead = || (0..16).try_for_each(|_| device.run(&clear));
-        let whole = device.times(4, |part| match (part, graphs.get(&key)) {
-            (0, _) => lead(),
-            (1, _) => device.upload_async(&device.stream, &net.block, words, n_words),
-            (2, Some(graph)) => graph.launch(),
-            (2, None) => device.run_all(&ops),
-            // What does not fit into pinned memory comes another way, which is not measured.
-            _ if fits => download(device, results, [logits, brief], n_read),
-            _ => Ok(()),
-        })?;
-        let times = device.times(1 + ops.len(), |part| match part.checked_sub(1) {
-            Some(op) => device.run(&ops[op]),
-            None => lead(),
-        })?;
-        Ok(Some(PassParts {
-            rounded: [key.extent.n_tokens, key.extent.n_rows],
-            host: self.clock.seconds(),
-            device: [whole[1], whole[2], whole[3]],
-            operations: by_name(&ops, &times[1..]),
-        }))
+        self.profile_last_pass()
     }
 }
 
