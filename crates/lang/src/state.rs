@@ -5,7 +5,7 @@
 )]
 
 mod board;
-mod chess;
+pub(crate) mod chess;
 mod togyz;
 
 use crate::vocab::{self, Token, vocabulary};

@@ -8,7 +8,7 @@ use crate::{
     forward::{Forward, value_columns},
 };
 use mavis_game::{Game, Move, Position, Rules};
-use mavis_lang::{Commands, Request, moves, vocab};
+use mavis_lang::{Commands, Request, moves, places, vocab};
 use mavis_net::{Batch, Logits, Want};
 use mavis_value::{Distribution, N_BUCKETS};
 use rayon::prelude::*;
@@ -111,6 +111,8 @@ impl<'n, F: Forward + ?Sized> FanOutNetwork<'n, F> {
 pub struct Asked {
     /// The prompt up to the opening of the list.
     prompt: Vec<u32>,
+    /// The places of its tokens.
+    places: Vec<u32>,
     /// Tokens of it that are input.
     input_len: usize,
     /// The moves as branches.
@@ -128,11 +130,16 @@ impl Asked {
     #[must_use]
     pub fn of(request: &Request, moves: &[Move]) -> Self {
         let rules = request.commands.rules;
-        let mut prompt: Vec<u32> = request.prompt().into_iter().map(u32::from).collect();
+        let mut prompt = request.prompt();
         let input_len = prompt.len();
-        prompt.extend(request.opening().into_iter().map(u32::from));
+        prompt.extend(request.opening());
         let token = |&mv| u32::from(moves::token_of(rules, mv).unwrap_or(vocab::UNK));
-        Self { prompt, input_len, moves: moves.iter().map(token).collect() }
+        Self {
+            places: places(&prompt, 0),
+            prompt: prompt.into_iter().map(u32::from).collect(),
+            input_len,
+            moves: moves.iter().map(token).collect(),
+        }
     }
 
     /// Tokens it takes in a pass.
@@ -150,6 +157,7 @@ impl Asked {
     /// Appends the prompt and its branches, and the rows of the branches to `rows`; returns the row in which the list begins.
     fn push(&self, batch: &mut Batch, input: InputAttention, rows: &mut Vec<u32>) -> u32 {
         batch.push_prompted(&self.prompt, input.prefix(self.input_len));
+        batch.place_last(&self.places);
         let (end, list) = (self.prompt.len(), batch.len() as u32 - 1);
         for &token in &self.moves {
             rows.push(batch.len() as u32);

@@ -31,6 +31,11 @@ pub enum InterchangeError {
         "the model reads its input with full attention, which no other program does: export a causal model, such as models/mavis-9m-causal.safetensors"
     )]
     FullInput,
+    /// Other programs have no table of places.
+    #[error(
+        "the model has a learned table of places, which no other program reads: export a model without one, such as models/mavis-9m-causal.safetensors"
+    )]
+    Places,
     /// A shape that is refused.
     #[error(transparent)]
     Shape(#[from] ConfigError),
@@ -113,6 +118,9 @@ impl Numbers {
 fn check_causal(model: &MavModel) -> Result<Layout, InterchangeError> {
     if model.input != InputAttention::Causal {
         return Err(InterchangeError::FullInput);
+    }
+    if model.config.variant.places.is_some() {
+        return Err(InterchangeError::Places);
     }
     Ok(Layout::transformer(&model.config)?)
 }

@@ -9,7 +9,7 @@
     deny(clippy::panic, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)
 )]
 
-use mavis_lang::{Token, state::state_lines};
+use mavis_lang::{Token, places, state::state_lines};
 use mavis_net::Batch;
 use serde::{Deserialize, Serialize};
 use std::{ops::Range, str::FromStr};
@@ -66,6 +66,7 @@ impl InputAttention {
     ) -> ReadText {
         let prefix = self.prefix(input_len);
         let lines = self.reread(text, input_len);
+        let places = places(text, n_read);
         batch.begin();
         let first = batch.len();
         let mut at = n_read;
@@ -82,6 +83,7 @@ impl InputAttention {
             run_to(line.end, line.end);
         }
         run_to(text.len(), 0);
+        batch.place_last(&places);
         let mut written = Vec::new();
         for line in lines {
             if is_predicted(&line, n_read, from) {
@@ -93,6 +95,8 @@ impl InputAttention {
                     .map(|&token| u32::from(token))
                     .collect();
                 batch.push_branch(&ids, line.start, line.start, n_read);
+                let of_line = line.start - n_read..line.end - 1 - n_read;
+                batch.place_last(places.get(of_line).unwrap_or_default());
             }
         }
         ReadText { first, n_read, written }
@@ -237,7 +241,8 @@ mod tests {
 
     #[test]
     fn what_is_written_token_by_token_was_learned_in_one_pass() {
-        let config = Preset::Test.shape(mavis_lang::vocabulary().padded_len(), 7);
+        let mut config = Preset::Test.shape(mavis_lang::vocabulary().padded_len(), 7);
+        config.variant.places = Some(mavis_lang::N_PLACES);
         let mut parameters = initial_parameters(&config).unwrap();
         parameters.iter_mut().for_each(|x| *x *= 4.0);
         let mut network = CpuDecoder::new(config, &parameters, Precision::Exact).unwrap();

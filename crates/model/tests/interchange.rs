@@ -131,14 +131,19 @@ fn what_goes_out_as_a_folder_comes_back() {
 }
 
 #[test]
-fn full_attention_over_the_input_is_refused() {
+fn what_no_other_program_reads_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let model = MavModel { input: mavis_model::InputAttention::Full, ..model(true) };
+    let full_input = MavModel { input: mavis_model::InputAttention::Full, ..model(true) };
+    let places = model(true).with_places().unwrap();
     let path = folder.path().join("model.gguf");
-    for refused in [export_hf(&model, folder.path(), Numbers::F32), export_gguf(&model, &path, Numbers::F32)]
-    {
-        assert!(matches!(refused, Err(InterchangeError::FullInput)));
-        assert_eq!(refused.unwrap_err().to_string().lines().count(), 1);
+    for (model, reason) in [(full_input, "full attention"), (places, "table of places")] {
+        let exports =
+            [export_hf(&model, folder.path(), Numbers::F32), export_gguf(&model, &path, Numbers::F32)];
+        for refused in exports {
+            let error = refused.unwrap_err();
+            assert!(matches!(error, InterchangeError::FullInput | InterchangeError::Places));
+            assert!(error.to_string().contains(reason) && error.to_string().lines().count() == 1, "{error}");
+        }
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is written");
 }

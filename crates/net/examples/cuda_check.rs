@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use mavis_net::cuda::bench::{self, bench, chain_batch, evaluations, star_batch};
 use mavis_net::cuda::check::{
-    Comparison, Stress, compile, compile_conv, conv_against_cpu, conv_bench, conv_shapes,
+    Comparison, N_PLACES, Stress, compile, compile_conv, conv_against_cpu, conv_bench, conv_shapes,
     decoder_against_cpu, encoder_against_cpu, kernels, learning, long_chains, predictor_batch, random_batch,
     stress, tracked_batch, update_against_cpu,
 };
@@ -112,6 +112,7 @@ fn encoders() -> [TransformerConfig; 4] {
         norm,
         placement,
         learned_positions: Some(79),
+        places: None,
         outputs: Some(outputs),
     };
     let shape = |d_model, n_layers, n_heads, variant| TransformerConfig {
@@ -143,10 +144,11 @@ fn describe(config: &TransformerConfig) -> String {
 
 /// The shapes that are checked: every width of vectors, head dimension and size of vocabulary the kernels tell apart.
 fn shapes() -> [TransformerConfig; 7] {
+    let places = Variant { places: Some(N_PLACES), ..Variant::default() };
     [
         config(256, 2, 8, 2560, (false, true)),
         config(128, 2, 4, 520, (true, false)),
-        config(384, 2, 6, 2560, (true, false)),
+        TransformerConfig { variant: places, ..config(384, 2, 6, 2560, (true, false)) },
         config(512, 1, 8, 2304, (false, false)),
         config(64, 2, 2, 5000, (true, true)),
         config(256, 1, 2, 1000, (true, false)),

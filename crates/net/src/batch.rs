@@ -4,7 +4,7 @@ mod share;
 
 pub(crate) use share::share;
 
-use crate::config::TransformerConfig;
+use crate::config::{PickedBy, TransformerConfig};
 use crate::error::NetError;
 
 /// Positions end here: sixteen times the longest context of any preset. Tables of rotations grow with the largest position, so a stray
@@ -30,6 +30,8 @@ pub struct Batch {
     pub tokens: Vec<u32>,
     /// Rotary positions, `[N]`; branches of a star share theirs.
     pub positions: Vec<u32>,
+    /// Rows of a learned table of places, `[N]`; 0 for tokens that have no place. Networks without such a table do not look at them.
+    pub places: Vec<u32>,
     /// Visible keys before this index, `[N]`.
     pub prefix_end: Vec<u32>,
     /// Visible keys from this index to the token itself, `[N]`.
@@ -74,6 +76,7 @@ impl Batch {
         }
         self.tokens.push(token.id);
         self.positions.push(token.position);
+        self.places.push(0);
         self.prefix_end.push(token.prefix_end);
         self.branch_start.push(token.branch_start);
         if let Some(end) = self.starts.last_mut() {
@@ -96,6 +99,7 @@ impl Batch {
         self.tokens.extend(ids);
         let n = self.tokens.len() - first;
         self.positions.extend(position as u32..(position + n) as u32);
+        self.places.resize(first + n, 0);
         self.prefix_end.resize(first + n, prefix_end as u32);
         self.branch_start.resize(first + n, branch_start as u32);
         if let Some(end) = self.starts.last_mut() {
@@ -127,16 +131,32 @@ impl Batch {
         self.push_run(tokens.iter().copied(), position, prefix_len, branch_start);
     }
 
+    /// Gives the tokens that were appended last their places.
+    pub fn place_last(&mut self, places: &[u32]) {
+        let first = self.places.len().saturating_sub(places.len());
+        let last = &mut self.places[first..];
+        last.copy_from_slice(&places[places.len() - last.len()..]);
+    }
+
+    /// For each token its row of a learned table.
+    pub(crate) fn picks(&self, by: PickedBy) -> &[u32] {
+        match by {
+            PickedBy::Position => &self.positions,
+            PickedBy::Place => &self.places,
+        }
+    }
+
     /// Removes all sequences and keeps the memory.
     pub fn clear(&mut self) {
         self.tokens.clear();
         self.positions.clear();
+        self.places.clear();
         self.prefix_end.clear();
         self.branch_start.clear();
         self.starts.clear();
     }
 
-    /// As [`validate`](Self::validate) for a network: also that no position is beyond a learned table.
+    /// As [`validate`](Self::validate) for a network: also that no position or place is beyond a learned table.
     ///
     /// # Errors
     /// What is wrong, and where.
@@ -146,12 +166,14 @@ impl Batch {
         cached: impl Fn(usize) -> usize,
     ) -> Result<(), NetError> {
         self.validate(config.vocab, cached)?;
-        let Some(limit) = config.variant.learned_positions else { return Ok(()) };
-        match self.positions.iter().enumerate().find(|(_, position)| **position as usize >= limit) {
-            Some((token_idx, &position)) => {
-                Err(NetError::Position { token_idx, position, limit: limit as u32 })
+        let Some((by, n_rows)) = config.variant.learned_table() else { return Ok(()) };
+        let limit = n_rows as u32;
+        match (self.picks(by).iter().enumerate().find(|(_, row)| **row >= limit), by) {
+            (None, _) => Ok(()),
+            (Some((token_idx, &position)), PickedBy::Position) => {
+                Err(NetError::Position { token_idx, position, limit })
             }
-            None => Ok(()),
+            (Some((token_idx, &place)), PickedBy::Place) => Err(NetError::Place { token_idx, place, limit }),
         }
     }
 
@@ -163,6 +185,7 @@ impl Batch {
         let n = self.tokens.len();
         for (what, len) in [
             ("positions", self.positions.len()),
+            ("places", self.places.len()),
             ("prefix_end", self.prefix_end.len()),
             ("branch_start", self.branch_start.len()),
         ] {

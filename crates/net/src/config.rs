@@ -53,6 +53,10 @@ pub struct Variant {
     pub placement: NormPlacement,
     /// Rows of a learned table of positions, added to the embedding in place of the rotation; `None` means rotary positions.
     pub learned_positions: Option<usize>,
+    /// Rows of a learned table of places, added to the embedding beside the rotation; a token's row is its [place](crate::Batch::places).
+    /// `None` means that places are not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub places: Option<usize>,
     /// Rows of the head where it predicts something else than tokens; `None` means the vocabulary.
     pub outputs: Option<usize>,
 }
@@ -79,10 +83,23 @@ pub enum NormPlacement {
     Post,
 }
 
+/// What picks a token's row of a learned table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PickedBy {
+    Position,
+    Place,
+}
+
 impl Variant {
     /// Whether nothing departs from Llama's layout.
     pub fn is_llama(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// The learned table that is added to the embedding: what picks a row, and how many there are.
+    pub(crate) fn learned_table(&self) -> Option<(PickedBy, usize)> {
+        let by_position = self.learned_positions.map(|n| (PickedBy::Position, n));
+        by_position.or(self.places.map(|n| (PickedBy::Place, n)))
     }
 }
 
@@ -160,8 +177,15 @@ impl TransformerConfig {
         if self.tied && self.variant.outputs.is_some() {
             return fail("tied", "true".into(), "cannot be when the head has outputs of its own");
         }
-        if let Some(n_positions @ (0 | 8193..)) = self.variant.learned_positions {
-            return fail("learned_positions", n_positions.to_string(), "must be from 1 to 8192");
+        if let (Some(_), Some(n_places)) = (self.variant.learned_positions, self.variant.places) {
+            return fail("places", n_places.to_string(), "cannot be beside learned_positions");
+        }
+        for (field, rows) in
+            [("learned_positions", self.variant.learned_positions), ("places", self.variant.places)]
+        {
+            if let Some(rows @ (0 | 8193..)) = rows {
+                return fail(field, rows.to_string(), "must be from 1 to 8192");
+            }
         }
         if !(self.rope_theta.is_finite() && self.rope_theta > 0.0) {
             return fail("rope_theta", self.rope_theta.to_string(), "must be positive");

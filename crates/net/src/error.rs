@@ -30,6 +30,16 @@ pub enum NetError {
         /// Size of the vocabulary.
         vocab: usize,
     },
+    /// A place beyond the table of places.
+    #[error("token {token_idx} has place {place}, places end at {limit}")]
+    Place {
+        /// Index in the batch.
+        token_idx: usize,
+        /// The place.
+        place: u32,
+        /// Rows of the table.
+        limit: u32,
+    },
     /// A rotary position beyond the tables.
     #[error("token {token_idx} has position {position}, positions end at {limit}")]
     Position {

@@ -3,7 +3,7 @@
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::config::{ConfigError, NormKind, NormPlacement, TransformerConfig};
+use crate::config::{ConfigError, NormKind, NormPlacement, PickedBy, TransformerConfig};
 
 /// Groups of tensors start at multiples of this many elements: 256 bytes in bf16, 512 in f32, which is what the
 /// matrix libraries assume of a pointer for their fastest kernels.
@@ -84,9 +84,8 @@ impl Layout {
         let (d, ff, vocab) = (config.d_model, config.d_ff, config.vocab);
         let mut layout = Self::default();
         layout.group([("model.embed_tokens.weight".into(), vec![vocab, d], TensorRole::Embedding)]);
-        if let Some(n_positions) = config.variant.learned_positions {
-            let shape = vec![n_positions, d];
-            layout.group([("model.embed_positions.weight".into(), shape, TensorRole::Embedding)]);
+        if let Some((by, rows)) = config.variant.learned_table() {
+            layout.group([(table_name(by).into(), vec![rows, d], TensorRole::Embedding)]);
         }
         // A LayerNorm's biases follow its gains, so that both are one run of parameters.
         let norm = |name: String| {
@@ -162,8 +161,8 @@ impl Layout {
 pub struct TransformerOffsets {
     /// `[vocab, d]`.
     pub embedding: usize,
-    /// `[learned_positions, d]`, where positions are learned.
-    pub positions: Option<usize>,
+    /// The learned table that is added to the embedding, `[learned_positions, d]` or `[places, d]`.
+    pub table: Option<usize>,
     /// One entry a block.
     pub layers: Vec<LayerOffsets>,
     /// Gain of the last norm, `[d]`, and its bias after it in a LayerNorm.
@@ -224,9 +223,16 @@ impl TransformerOffsets {
             .collect::<Result<_, ConfigError>>()?;
         let embedding = at("model.embed_tokens.weight".into())?;
         let head = if config.tied { embedding } else { at("lm_head.weight".into())? };
-        let learned = config.variant.learned_positions;
-        let positions = learned.map(|_| at("model.embed_positions.weight".into())).transpose()?;
-        Ok(Self { embedding, positions, layers, norm: at("model.norm.weight".into())?, head })
+        let learned = config.variant.learned_table();
+        let table = learned.map(|(by, _)| at(table_name(by).into())).transpose()?;
+        Ok(Self { embedding, table, layers, norm: at("model.norm.weight".into())?, head })
+    }
+}
+
+fn table_name(by: PickedBy) -> &'static str {
+    match by {
+        PickedBy::Position => "model.embed_positions.weight",
+        PickedBy::Place => "model.embed_places.weight",
     }
 }
 

@@ -74,8 +74,13 @@ fn a_stateless_pass_equals_the_trainer() {
 #[test]
 fn an_encoder_without_kv_caches_equals_the_trainer() {
     for placement in [NormPlacement::Pre, NormPlacement::Post] {
-        let variant =
-            Variant { norm: NormKind::Layer, placement, learned_positions: Some(79), outputs: Some(128) };
+        let variant = Variant {
+            norm: NormKind::Layer,
+            placement,
+            learned_positions: Some(79),
+            outputs: Some(128),
+            ..Variant::default()
+        };
         let (mut trainer, mut decoder) = pair_of(TransformerConfig { variant, ..config(true) });
         let mut batch = Batch::default();
         for seed in 0..5 {
@@ -87,6 +92,35 @@ fn an_encoder_without_kv_caches_equals_the_trainer() {
         assert_eq!((got.n_rows(), got.n_columns), (5, 128));
         assert_close(&got.values, &expected.values);
     }
+}
+
+#[test]
+fn places_are_added_in_passes_with_and_without_caches() {
+    let variant = Variant { places: Some(9), ..Variant::default() };
+    let (mut trainer, mut decoder) = pair_of(TransformerConfig { variant, ..config(true) });
+    let (text, places) = (tokens(60, 4), tokens(60, 7).iter().map(|id| id % 9).collect::<Vec<_>>());
+    let mut whole = Batch::default();
+    whole.push_prompted(&text, 40);
+    let plain = trainer.logits(&whole, &[59], Weights::Live).unwrap();
+    whole.place_last(&places);
+    let expected = trainer.logits(&whole, &[59], Weights::Live).unwrap();
+    assert!(plain.values.iter().zip(&expected.values).any(|(a, b)| (a - b).abs() > 1e-2));
+    assert_close(&decoder.logits(&whole, &Want::rows(vec![59])).unwrap().values, &expected.values);
+
+    let cache = decoder.open().unwrap();
+    let mut prompt = Batch::default();
+    prompt.push_prompted(&text[..40], 40);
+    prompt.place_last(&places[..40]);
+    decoder.extend(&[cache], &prompt, &Want::last(&prompt)).unwrap();
+    let mut rest = Batch::default();
+    rest.push_run(text[40..].iter().copied(), 40, 0, 0);
+    rest.place_last(&places[40..]);
+    let got = decoder.extend(&[cache], &rest, &Want::last(&rest)).unwrap();
+    assert_close(&got.values, &expected.values);
+
+    whole.places[7] = 9;
+    let error = decoder.logits(&whole, &Want::last(&whole)).unwrap_err();
+    assert!(matches!(error, NetError::Place { token_idx: 7, place: 9, limit: 9 }), "{error}");
 }
 
 #[test]

@@ -60,9 +60,11 @@ impl Reference {
     }
 
     fn batch(&self) -> (Batch, LossRows) {
+        let positions = self.u32("batch.positions");
         let batch = Batch {
             tokens: self.u32("batch.tokens"),
-            positions: self.u32("batch.positions"),
+            places: vec![0; positions.len()],
+            positions,
             prefix_end: self.u32("batch.prefix_end"),
             branch_start: self.u32("batch.branch_start"),
             starts: self.u32("batch.starts"),

@@ -31,6 +31,7 @@ fn encoder() -> TransformerConfig {
         norm: NormKind::Layer,
         placement: NormPlacement::Post,
         learned_positions: Some(9),
+        places: None,
         outputs: Some(48),
     };
     TransformerConfig { variant, ..config(false, false) }
@@ -43,6 +44,7 @@ fn variants() -> Vec<TransformerConfig> {
         Variant { norm: all.norm, ..Variant::default() },
         Variant { placement: all.placement, ..Variant::default() },
         Variant { learned_positions: all.learned_positions, ..Variant::default() },
+        Variant { places: Some(5), ..Variant::default() },
         all,
     ];
     alone.map(|variant| TransformerConfig { variant, ..config(false, false) }).to_vec()
@@ -72,9 +74,11 @@ fn batch() -> (Batch, LossRows) {
     batch.push_causal(&[1, 5, 9, 2, 5, 7, 30]);
     rows.push_hard(2, 1.0, 0, 4);
     rows.push_hard(6, 0.5, 0, 11);
+    batch.place_last(&[1, 2, 3, 2]);
     batch.push_prompted(&[3, 3, 8, 12, 13, 39], 4);
     rows.push_soft(10, 1.0, 1, &[(12, 0.5), (13, 0.25), (20, 0.25)]);
     rows.push_hard(12, 2.0, 2, 0);
+    batch.place_last(&[4, 3, 2, 1, 1, 0]);
     batch.push_prompted(&[17, 18, 19], 3);
     for (i, id) in [21, 22, 23].into_iter().enumerate() {
         batch.push_branch(&[id, id + 10], 3, 3, 0);

@@ -223,7 +223,9 @@ impl Export {
         };
         use mavis_model::interchange::InterchangeError as Error;
         match done {
-            Err(error @ (Error::FullInput | Error::Numbers { .. })) => Err(BadInput::new(error).into()),
+            Err(error @ (Error::FullInput | Error::Places | Error::Numbers { .. })) => {
+                Err(BadInput::new(error).into())
+            }
             other => {
                 other?;
                 wrote(&self.out);

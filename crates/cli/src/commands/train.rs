@@ -81,7 +81,11 @@ impl TrainMav {
             }
         ));
         let card = MavModel::card(settings.input);
-        let weights = |path: &_| MavModel::load(path).map(|model| (model.config, model.parameters));
+        let weights = |path: &_| {
+            let model = MavModel::load(path)?;
+            let model = if settings.places { model.with_places()? } else { model };
+            Ok((model.config, model.parameters))
+        };
         let (device, n_samples) = (settings.run.device, material.mixture.n_positions());
         let common = Common { settings: &settings, device, network: &network, n_samples };
         let mut begun = self.run.begin(&common, card, weights)?;

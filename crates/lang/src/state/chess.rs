@@ -5,12 +5,12 @@ use mavis_game::{CastlingMode, Chess};
 use shakmaty::{CastlingSide, Color, Position, Square};
 
 /// The number of fields.
-pub(super) const WIDTH: usize = 1 + 4 + 64 + 2 + 1 + 3;
-const RIGHTS: usize = 1;
-const SQUARES: usize = RIGHTS + 4;
-const EN_PASSANT: usize = SQUARES + 64;
-const HALFMOVES: usize = EN_PASSANT + 2;
-const FULLMOVES: usize = HALFMOVES + 1;
+pub(crate) const WIDTH: usize = 1 + 4 + 64 + 2 + 1 + 3;
+pub(crate) const RIGHTS: usize = 1;
+pub(crate) const SQUARES: usize = RIGHTS + 4;
+pub(crate) const EN_PASSANT: usize = SQUARES + 64;
+pub(crate) const HALFMOVES: usize = EN_PASSANT + 2;
+pub(crate) const FULLMOVES: usize = HALFMOVES + 1;
 
 /// The order of the four places of castling rights, with the letter each has in chess.
 const CASTLES: [(Color, CastlingSide, u8); 4] = [

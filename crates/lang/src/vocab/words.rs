@@ -164,6 +164,14 @@ pub(crate) const fn spaced(letter: u8) -> Token {
     if letter < 128 { TABLE[letter as usize] } else { UNK }
 }
 
+/// The slash between the rows of a FEN, the first of the plain letters.
+pub(crate) const SLASH: Token = PLAIN_BLOCK.start;
+
+/// Whether a token is a field by itself, with its leading space: a letter, a count or a cell.
+pub(crate) const fn is_spaced(token: Token) -> bool {
+    SPACED_BLOCK.place(token).is_some() || COUNTS.place(token).is_some() || CELLS.place(token).is_some()
+}
+
 /// The letter of a spaced token.
 pub(crate) fn spaced_letter(token: Token) -> Option<u8> {
     SPACED_BLOCK.place(token).and_then(|place| SPACED.as_bytes().get(usize::from(place)).copied())

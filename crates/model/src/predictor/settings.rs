@@ -157,6 +157,7 @@ impl PredictorSettings {
                 norm: self.norm,
                 placement: self.placement,
                 learned_positions: Some(spec.target.context()),
+                places: None,
                 outputs: Some(spec.n_outputs()),
             },
         };

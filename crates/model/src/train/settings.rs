@@ -32,6 +32,8 @@ pub struct TrainSettings {
     /// Whether input tokens see each other fully instead of causally; such a model cannot be exported.
     #[serde(rename = "full_input")]
     pub input: InputAttention,
+    /// Whether a learned table says which field of a state a token stands for ([`mavis_lang::place`]); such a model cannot be exported.
+    pub places: bool,
     /// What every run has.
     #[serde(flatten)]
     pub run: RunSettings,
@@ -67,6 +69,7 @@ impl TrainSettings {
             shape: None,
             qk_norm: true,
             input: InputAttention::Causal,
+            places: false,
             run: RunSettings::default(),
             data: Vec::new(),
             traces: Vec::new(),
@@ -176,6 +179,7 @@ impl TrainSettings {
             config = TransformerConfig { d_model, n_layers, n_heads, d_ff, ..config };
         }
         config.qk_norm = self.qk_norm;
+        config.variant.places = self.places.then_some(mavis_lang::N_PLACES);
         config.validate().map_err(|error| SettingsError(error.to_string()))?;
         Ok(config)
     }

@@ -12,6 +12,7 @@ pub(crate) fn share(batch: &Batch, rows: &LossRows, rank: usize, n_ranks: usize)
     let mut part = Batch {
         tokens: batch.tokens[tokens.clone()].to_vec(),
         positions: batch.positions[tokens.clone()].to_vec(),
+        places: batch.places[tokens.clone()].to_vec(),
         prefix_end: batch.prefix_end[tokens.clone()].to_vec(),
         branch_start: batch.branch_start[tokens.clone()].to_vec(),
         starts: Vec::new(),
@@ -53,6 +54,7 @@ mod tests {
             let first = batch.len() as u32;
             batch.push_prompted(&vec![n as u32 + 1; len], len.min(2));
             batch.push_branch(&[20, 21], len, len, 0);
+            batch.place_last(&[n as u32, 1]);
             rows.push_soft(first, 0.5 + n as f32, n as u8, &[(1, 0.25), (n as u32 + 2, 0.75)]);
         }
         for n_ranks in [1, 2, 3, 5, 12] {
@@ -77,6 +79,7 @@ mod tests {
                             prefix_end: part.prefix_end[at],
                             branch_start: part.branch_start[at],
                         });
+                        whole.place_last(&part.places[at..=at]);
                     }
                 }
             }

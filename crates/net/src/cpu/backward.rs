@@ -73,9 +73,9 @@ impl Backward {
             self.mlp(model, layer, block, gradient);
             self.attention(pass, layer, block, gradient);
         }
-        if let Some(offset) = model.offsets.positions {
-            for (position, d_row) in batch.positions.iter().zip(self.stream.chunks_exact(d)) {
-                let row = &mut gradient[offset + *position as usize * d..][..d];
+        if let Some((offset, (by, _))) = model.offsets.table.zip(model.config.variant.learned_table()) {
+            for (row, d_row) in batch.picks(by).iter().zip(self.stream.chunks_exact(d)) {
+                let row = &mut gradient[offset + *row as usize * d..][..d];
                 row.iter_mut().zip(d_row).for_each(|(sum, x)| *sum += x);
             }
         }

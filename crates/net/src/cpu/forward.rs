@@ -119,8 +119,8 @@ pub(crate) fn trunk(pass: Pass<'_>, saved: &mut Activations) {
     saved.blocks.resize_with(model.config.n_layers, BlockSaved::default);
     saved.output.resize(n * d, 0.0);
     embed(&mut saved.output, model.at(model.offsets.embedding, model.config.vocab * d), &batch.tokens);
-    if let Some((offset, rows)) = model.offsets.positions.zip(model.config.variant.learned_positions) {
-        add_positions(&mut saved.output, model.at(offset, rows * d), &batch.positions);
+    if let Some((offset, (by, rows))) = model.offsets.table.zip(model.config.variant.learned_table()) {
+        add_rows(&mut saved.output, model.at(offset, rows * d), batch.picks(by));
     }
     for (layer, block) in model.offsets.layers.iter().zip(&mut saved.blocks) {
         block.input.clone_from(&saved.output);
@@ -139,14 +139,14 @@ pub(crate) fn embed(out: &mut [f32], embedding: &[f32], tokens: &[u32]) {
     }
 }
 
-/// Adds rows of the table of learned positions.
-pub(crate) fn add_positions(out: &mut [f32], table: &[f32], positions: &[u32]) {
-    if positions.is_empty() {
+/// Adds rows of a learned table.
+pub(crate) fn add_rows(out: &mut [f32], table: &[f32], rows: &[u32]) {
+    if rows.is_empty() {
         return;
     }
-    let d = out.len() / positions.len();
-    for (out, position) in out.chunks_exact_mut(d).zip(positions) {
-        let row = &table[*position as usize * d..(*position as usize + 1) * d];
+    let d = out.len() / rows.len();
+    for (out, row) in out.chunks_exact_mut(d).zip(rows) {
+        let row = &table[*row as usize * d..(*row as usize + 1) * d];
         out.iter_mut().zip(row).for_each(|(out, x)| *out += x);
     }
 }

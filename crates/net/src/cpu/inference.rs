@@ -6,7 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::cached_attention::CachedAttention;
-use super::forward::{add_positions, embed};
+use super::forward::{add_rows, embed};
 use super::kv_cache::KvCache;
 use super::norm::Norm;
 use super::packed::{Out, PackedMatrix, PackedScratch};
@@ -15,7 +15,7 @@ use super::rotary::Rotary;
 use super::swiglu;
 use super::tile512::{Bf16Products, F32Products};
 use crate::batch::Batch;
-use crate::config::{NormPlacement, TransformerConfig};
+use crate::config::{NormPlacement, PickedBy, TransformerConfig};
 use crate::decoder::{Logits, Precision};
 use crate::error::NetError;
 use crate::layout::{Layout, TransformerOffsets};
@@ -31,8 +31,8 @@ pub(crate) struct Inference {
     config: TransformerConfig,
     /// `[vocab, d]`.
     embedding: Vec<f32>,
-    /// `[learned_positions, d]`, where positions are learned.
-    positions: Option<Vec<f32>>,
+    /// The learned table that is added to the embedding, and what picks a row.
+    table: Option<(PickedBy, Vec<f32>)>,
     layers: Vec<InferenceLayer>,
     norm: Vec<f32>,
     head: PackedMatrix,
@@ -116,10 +116,10 @@ impl Inference {
         Ok(Self {
             layers: layers.collect(),
             embedding: vector(offsets.embedding, vocab * d),
-            positions: offsets
-                .positions
-                .zip(config.variant.learned_positions)
-                .map(|(offset, rows)| vector(offset, rows * d)),
+            table: offsets
+                .table
+                .zip(config.variant.learned_table())
+                .map(|(offset, (by, rows))| (by, vector(offset, rows * d))),
             norm: vector(offsets.norm, norm),
             products: F32Products::detect(),
             is_narrow: precision != Precision::Exact && Bf16Products::detect().is_some(),
@@ -161,8 +161,8 @@ impl Inference {
         qkv.resize(n * 3 * d, 0.0);
         picked.clear();
         embed(stream, &self.embedding, &batch.tokens);
-        if let Some(table) = &self.positions {
-            add_positions(stream, table, &batch.positions);
+        if let Some((by, table)) = &self.table {
+            add_rows(stream, table, batch.picks(*by));
         }
         let cut = Pieces { batch, n_heads: self.config.n_heads, head_dim: self.config.head_dim() };
         places.clear();

@@ -93,9 +93,9 @@ impl Gradients {
             let bytes = net.config.vocab * d * FULL;
             ops.push(Op::Clear { address: self.gradient(net.offsets.embedding), bytes });
         }
-        let learned = net.offsets.positions.zip(net.config.variant.learned_positions);
-        if let Some((offset, n_positions)) = learned.filter(|_| !accumulate) {
-            ops.push(Op::Clear { address: self.gradient(offset), bytes: n_positions * d * FULL });
+        let learned = net.offsets.table.zip(net.config.variant.learned_table());
+        if let Some((offset, (_, n_rows))) = learned.filter(|_| !accumulate) {
+            ops.push(Op::Clear { address: self.gradient(offset), bytes: n_rows * d * FULL });
         }
         if net.config.qk_norm {
             ops.push(Op::Clear { address: self.head_gain_parts.address, bytes: self.head_gain_parts.bytes });
@@ -236,7 +236,7 @@ impl Gradients {
         ops
     }
 
-    /// The embedding, learned positions and the sums of the gains.
+    /// The embedding, the learned table beside it and the sums of the gains.
     fn ends(&self, net: &Network, n: usize, accumulate: bool) -> Vec<Op> {
         let accumulate = Int(i32::from(accumulate));
         let embed = |ids: usize, order: usize, table: usize| {
@@ -250,9 +250,9 @@ impl Gradients {
             Op::kernel("embed_bwd", n, 8 * 32, 256, arguments)
         };
         let mut ops = vec![embed(net.fields.tokens, net.fields.order, net.offsets.embedding)];
-        // A position is an id in a table of its own.
-        let learned = net.fields.position_order.zip(net.offsets.positions);
-        ops.extend(learned.map(|(order, table)| embed(net.fields.positions, order, table)));
+        // A position or a place is an id in a table of its own.
+        let learned = net.fields.picks.zip(net.offsets.table);
+        ops.extend(learned.map(|(picks, table)| embed(picks.rows, picks.order, table)));
         let reduce =
             |parts: &Buffer, offsets: &Buffer, n_parts: usize, width: usize, norms: usize| Op::Kernel {
                 name: "gain_reduce",

@@ -14,11 +14,11 @@ mod stress;
 use std::fmt;
 
 use super::program::{Kernels, Program};
-use crate::config::{NormPlacement, TransformerConfig};
+use crate::config::{NormKind, NormPlacement, TransformerConfig};
 use crate::error::NetError;
 use crate::layout::initial_parameters;
 
-pub use batches::{long_chains, predictor_batch, random_batch, tracked_batch};
+pub use batches::{N_PLACES, long_chains, predictor_batch, random_batch, tracked_batch};
 pub use conv::{ConvBench, conv_against_cpu, conv_bench, conv_shapes};
 pub use decode::{decoder_against_cpu, encoder_against_cpu};
 pub use shadow::kernels;
@@ -59,7 +59,7 @@ struct Bounds {
 
 impl Bounds {
     fn of(config: &TransformerConfig) -> Self {
-        if !config.variant.is_llama() {
+        if config.variant.norm != NormKind::Rms || config.variant.placement != NormPlacement::Pre {
             // Normalized residual streams are rounded once more a half-block; not found by that pass.
             Self { logits: 4e-2, gradient: 1e-1, head_gain: 1e-1 }
         } else if config.qk_norm {

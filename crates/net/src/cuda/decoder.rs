@@ -119,7 +119,8 @@ impl CudaDecoder {
         let max_tokens = options.max_tokens.next_multiple_of(512);
         let n_pages = options.cache_tokens.div_ceil(TILE);
         // The list of pages takes the place of the targets.
-        let fields = Fields::new(max_tokens, options.max_rows.max(64), n_pages.max(64), false);
+        let learned = config.variant.learned_table().map(|(by, _)| by);
+        let fields = Fields::new(max_tokens, options.max_rows.max(64), n_pages.max(64), learned);
         let mut net = Network::new(options.device, config, fields, false)?;
         if !options.timed {
             net.device.blas.tuning = Tuning::FIRST;
@@ -496,12 +497,13 @@ impl Drop for CudaDecoder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::PickedBy;
     use crate::cuda::check::random_stars;
 
     #[test]
     fn passes_of_all_sizes_fit_into_what_is_laid_out_for_them() {
         let options = CudaDecoderOptions::default();
-        let room = Fields::new(options.max_tokens, options.max_rows, 2048, false);
+        let room = Fields::new(options.max_tokens, options.max_rows, 2048, Some(PickedBy::Place));
         let capacity = Room { tokens: room.max_tokens, rows: room.max_rows };
         let (mut most_tokens, mut most_rows) = (0, 0);
         let mut block = vec![u32::MAX; room.words];

@@ -208,11 +208,11 @@ impl Network {
             weights.gain(self.offsets.layers[0].attention_norm),
         ];
         let arguments = [&inputs[..], outputs].concat();
-        match self.offsets.positions {
+        match self.offsets.table.zip(self.fields.picks) {
             None => Self::rows_kernel("embed_norm", n, arguments),
-            Some(table) => {
-                let learned = [self.field(self.fields.positions), Address(weights.matrix(table))];
-                Self::rows_kernel("embed_positions_norm", n, [&arguments[..], &learned].concat())
+            Some((table, picks)) => {
+                let learned = [self.field(picks.rows), Address(weights.matrix(table))];
+                Self::rows_kernel("embed_learned_norm", n, [&arguments[..], &learned].concat())
             }
         }
     }

@@ -1,6 +1,7 @@
 //! A batch as one block of words, ready for one upload.
 
 use crate::batch::{Batch, LossRows};
+use crate::config::PickedBy;
 use std::ops::Range;
 
 use super::pages::Held;
@@ -30,8 +31,8 @@ pub(super) struct Fields {
     pub(super) branch_start: usize,
     /// Token indices sorted by id, for the gradient of the embedding.
     pub(super) order: usize,
-    /// Token indices sorted by position, for the gradient of learned positions.
-    pub(super) position_order: Option<usize>,
+    /// Rows of a learned table, where there is one.
+    pub(super) picks: Option<Picks>,
     /// First loss row of each token, -1 for none.
     pub(super) first_row: usize,
     /// Four words a tile.
@@ -52,9 +53,24 @@ pub(super) struct Fields {
     pub(super) words: usize,
 }
 
+/// Where the rows of a learned table lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Picks {
+    pub(super) by: PickedBy,
+    /// The row of each token.
+    pub(super) rows: usize,
+    /// Token indices sorted by row, for the gradient of the table.
+    pub(super) order: usize,
+}
+
 impl Fields {
-    /// Room for so many tokens, loss rows and target entries; `learned` when positions are trained too.
-    pub(super) fn new(max_tokens: usize, max_rows: usize, max_targets: usize, learned: bool) -> Self {
+    /// Room for so many tokens, loss rows and target entries; `learned` says what picks rows of a learned table.
+    pub(super) fn new(
+        max_tokens: usize,
+        max_rows: usize,
+        max_targets: usize,
+        learned: Option<PickedBy>,
+    ) -> Self {
         // Sequences are rarely shorter than 8 tokens; a batch of many that are is refused.
         let max_tiles = max_tokens / TILE + max_tokens / 8 + 2;
         Self::with_tiles(max_tokens, max_rows, max_targets, max_tiles, learned)
@@ -65,7 +81,7 @@ impl Fields {
     pub(super) fn of_pass(&self, n_tokens: usize, n_rows: usize, n_sequences: usize) -> Self {
         // Every sequence ends in a tile of its own, and so does what is unused.
         let n_tiles = (n_tokens / TILE + n_sequences + 2).next_power_of_two().min(self.max_tiles);
-        Self::with_tiles(n_tokens, n_rows, self.max_targets, n_tiles, self.position_order.is_some())
+        Self::with_tiles(n_tokens, n_rows, self.max_targets, n_tiles, self.picks.map(|picks| picks.by))
     }
 
     fn with_tiles(
@@ -73,7 +89,7 @@ impl Fields {
         max_rows: usize,
         max_targets: usize,
         max_tiles: usize,
-        learned: bool,
+        learned: Option<PickedBy>,
     ) -> Self {
         let (max_spans, max_views) = Spans::room(max_tiles, max_tokens);
         let mut words = 0usize;
@@ -83,17 +99,21 @@ impl Fields {
             at
         };
         take(HEADER);
+        let (tokens, positions) = (take(max_tokens), take(max_tokens));
         Self {
             max_tokens,
             max_rows,
             max_targets,
             max_tiles,
-            tokens: take(max_tokens),
-            positions: take(max_tokens),
+            tokens,
+            positions,
             prefix_end: take(max_tokens),
             branch_start: take(max_tokens),
             order: take(max_tokens),
-            position_order: learned.then(|| take(max_tokens)),
+            picks: learned.map(|by| {
+                let rows = if by == PickedBy::Position { positions } else { take(max_tokens) };
+                Picks { by, rows, order: take(max_tokens) }
+            }),
             first_row: take(max_tokens),
             tiles: take(4 * max_tiles),
             stats: take(4 * max_tiles),
@@ -123,8 +143,8 @@ impl Fields {
         fits("targets of a batch on the device", rows.target_ids.len(), self.max_targets)?;
         if job.gradient {
             sort_by_id(&batch.tokens, job.n_tokens, &mut block[self.order..self.order + job.n_tokens]);
-            if let Some(at) = self.position_order {
-                sort_by_id(&batch.positions, job.n_tokens, &mut block[at..at + job.n_tokens]);
+            if let Some(Picks { by, order, .. }) = self.picks {
+                sort_by_id(batch.picks(by), job.n_tokens, &mut block[order..order + job.n_tokens]);
             }
         }
         self.link_rows(block, rows, job.n_tokens);
@@ -216,12 +236,14 @@ impl Fields {
         {
             fits("rotary positions", position as usize + 1, job.max_positions)?;
         }
-        for (at, values) in [
-            (self.tokens, &batch.tokens),
+        let picks = self.picks.map(|Picks { by, rows, .. }| (rows, batch.picks(by)));
+        let arrays = [
+            (self.tokens, &batch.tokens[..]),
             (self.positions, &batch.positions),
             (self.prefix_end, &batch.prefix_end),
             (self.branch_start, &batch.branch_start),
-        ] {
+        ];
+        for (at, values) in arrays.into_iter().chain(picks) {
             block[at..at + n].copy_from_slice(values);
             block[at + n..at + job.n_tokens].fill(0);
         }
@@ -361,7 +383,7 @@ mod tests {
     use super::*;
 
     fn packed(batch: &Batch, rows: &LossRows, n_tokens: usize) -> (Fields, Vec<u32>, PackedSizes) {
-        let fields = Fields::new(256, 64, 128, true);
+        let fields = Fields::new(256, 64, 128, Some(PickedBy::Position));
         let mut block = vec![7; fields.words];
         let job = Job { n_tokens, learning_rate: 0.5, max_positions: 512, gradient: true, classes: &[] };
         let packed = fields.pack(&mut block, batch, rows, &job).unwrap();
@@ -397,7 +419,7 @@ mod tests {
         rows.push_hard(1, 1.0, 0, 5);
         let (fields, block, packed) = packed(&batch, &rows, 8);
         assert_eq!(block[fields.order..][..8], [3, 5, 6, 7, 1, 4, 0, 2]);
-        assert_eq!(block[fields.position_order.unwrap()..][..8], [0, 5, 6, 7, 1, 2, 3, 4]);
+        assert_eq!(block[fields.picks.unwrap().order..][..8], [0, 5, 6, 7, 1, 2, 3, 4]);
         let none = u32::MAX;
         assert_eq!(block[fields.first_row..][..8], [none, 2, none, none, 1, none, none, none]);
         assert_eq!(block[fields.next_row..][..3], [none, none, 0]);
@@ -419,7 +441,7 @@ mod tests {
         let held = |len, pages: &[u32]| Held { len, pages: pages.to_vec() };
         let caches = [held(70, &[4, 9]), held(131, &[1, 0, 6]), held(70, &[3, 8])];
         let caches = caches.iter().collect::<Vec<_>>();
-        let fields = Fields::new(256, 64, 128, false);
+        let fields = Fields::new(256, 64, 128, None);
         let mut block = vec![7; fields.words];
         let job =
             Job { n_tokens: 128, learning_rate: 0.0, max_positions: 512, gradient: false, classes: &[] };
@@ -443,7 +465,7 @@ mod tests {
 
     #[test]
     fn a_pass_takes_the_part_of_the_room_that_it_needs() {
-        let room = Fields::new(32_768, 16_384, 2048, false);
+        let room = Fields::new(32_768, 16_384, 2048, None);
         for (n_sequences, len, n_tokens) in [(1, 1, 64), (12, 110, 2048), (300, 1, 512), (64, 65, 8192)] {
             let mut batch = Batch::default();
             (0..n_sequences).for_each(|_| batch.push_causal(&vec![3; len]));
@@ -462,7 +484,7 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         let mut batch = Batch::default();
         batch.push_causal(&[1; 300]);
-        let fields = Fields::new(256, 64, 128, false);
+        let fields = Fields::new(256, 64, 128, None);
         let mut block = vec![0; fields.words];
         let job = Job { n_tokens: 256, learning_rate: 0.0, max_positions: 512, gradient: true, classes: &[] };
         let error = fields.pack(&mut block, &batch, &LossRows::default(), &job).unwrap_err();

@@ -81,7 +81,7 @@ const CONV_KERNELS: [&str; 16] = [
 
 const TRANSFORMER_KERNELS: [&str; 26] = [
     "embed_norm",
-    "embed_positions_norm",
+    "embed_learned_norm",
     "norm_rows",
     "gather_norm",
     "norm_bwd",

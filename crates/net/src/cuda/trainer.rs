@@ -96,7 +96,7 @@ impl CudaTrainer {
             options.max_tokens.next_multiple_of(512),
             options.max_rows,
             options.max_targets,
-            config.variant.learned_positions.is_some(),
+            config.variant.learned_table().map(|(by, _)| by),
         );
         let net = Network::new(options.device, &config, fields, true)?;
         let gradients = Gradients::new(&net)?;

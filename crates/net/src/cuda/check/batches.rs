@@ -7,6 +7,9 @@ use crate::batch::{Batch, BatchToken, LossRows};
 use crate::config::TransformerConfig;
 use crate::cuda::bench::ids;
 
+/// Places of the batches here: rows of the learned table of a shape that is checked with one.
+pub const N_PLACES: usize = 72;
+
 /// Inputs like those of the predictors: sequences of the shape's learned context, seen in full, each with one right answer after its last
 /// token. Where the head has 8 outputs, as those of predictors of one number, every other answer is a number. Sequences are added while they fit into `n_tokens`.
 pub fn predictor_batch(config: &TransformerConfig, n_tokens: usize, seed: u64) -> (Batch, LossRows) {
@@ -53,6 +56,7 @@ pub fn tracked_batch(n_tokens: usize, vocab: usize, seed: u64) -> (Batch, LossRo
             rows.push_soft(batch.len() as u32 - 1, share, 1, &[(bucket, 0.4), (bucket + 1, 0.6)]);
         }
     }
+    give_places(&mut batch, &mut random);
     (batch, rows)
 }
 
@@ -113,5 +117,13 @@ pub fn random_batch(n_tokens: usize, longest: usize, vocab: usize, seed: u64) ->
             rows.push_soft(token, random.random_range(0.1..2.0), (token % 3) as u8, &targets);
         }
     }
+    give_places(&mut batch, &mut random);
     (batch, rows)
+}
+
+/// Half of the tokens get a place of [`N_PLACES`], in no order; networks without places do not look at them.
+fn give_places(batch: &mut Batch, random: &mut Xoshiro256PlusPlus) {
+    for place in &mut batch.places {
+        *place = if random.random_bool(0.5) { 0 } else { random.random_range(0..N_PLACES as u32) };
+    }
 }

@@ -1,6 +1,6 @@
 //! KV caches beside those of the CPU.
 
-use super::batches::predictor_batch;
+use super::batches::{N_PLACES, predictor_batch};
 use super::{Bounds, Comparison, parameters, random_batch};
 use crate::batch::Batch;
 use crate::config::TransformerConfig;
@@ -76,11 +76,13 @@ pub fn decoder_against_cpu(config: &TransformerConfig) -> Result<Vec<Comparison>
         let name = format!("decoder, rows in brief, {n_columns} columns");
         compare(&name, &rows_of(&brief_rows), &rows_of(&whole_rows));
     }
+    let places = |n: usize| (1..=n).map(|token| (token * 7 % N_PLACES) as u32).collect::<Vec<u32>>();
     let prompts = [90usize, 63, 64, 130, 1];
     let (mut batch, mut ids) = (Batch::default(), Vec::new());
     for (i, len) in prompts.iter().enumerate() {
         let tokens: Vec<u32> = (0..*len).map(|t| ((t * 37 + i * 11) % config.vocab) as u32).collect();
         batch.push_prompted(&tokens, if i % 2 == 0 { *len } else { 0 });
+        batch.place_last(&places(*len));
         ids.push((gpu.open()?, cpu.open()?));
     }
     let split =
@@ -123,6 +125,7 @@ pub fn decoder_against_cpu(config: &TransformerConfig) -> Result<Vec<Comparison>
                 prefix_end: 0,
                 branch_start: 0,
             });
+            next.place_last(&places(1));
             *len += 1;
         }
         let want = Want::last(&next);

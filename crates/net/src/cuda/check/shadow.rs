@@ -85,7 +85,7 @@ impl Shadow<'_> {
             Op::Kernel { name, grid, arguments, .. } => {
                 let a = Arguments { net: self.net, list: arguments };
                 match *name {
-                    "embed_norm" | "embed_positions_norm" | "norm_rows" | "gather_norm" => {
+                    "embed_norm" | "embed_learned_norm" | "norm_rows" | "gather_norm" => {
                         self.norm(op, name, &a)
                     }
                     "norm_bwd" | "scatter_norm_bwd" => self.norm_bwd(op, name, &a, grid.0 as usize),
@@ -175,8 +175,8 @@ impl Shadow<'_> {
             }
             _ => {
                 let mut sum = rows(&a.ints(0, n)?, &a.half(1, self.net.config.vocab * d)?);
-                if let Some(n_positions) = self.net.config.variant.learned_positions {
-                    let learned = rows(&a.ints(8, n)?, &a.half(9, n_positions * d)?);
+                if let Some((_, n_rows)) = self.net.config.variant.learned_table() {
+                    let learned = rows(&a.ints(8, n)?, &a.half(9, n_rows * d)?);
                     sum.iter_mut().zip(&learned).for_each(|(sum, x)| *sum += x);
                 }
                 sum
@@ -274,12 +274,13 @@ impl Shadow<'_> {
 
     fn embed_bwd(&self, op: &Op, a: &Arguments<'_>) -> Result<Vec<Comparison>, NetError> {
         let (d, n) = (self.d(), a.int(4));
-        // The same kernel sums the gradient of learned positions, whose table is shorter.
-        let of_positions = self.net.fields.position_order.is_some_and(
-            |at| matches!(self.net.field(at), Argument::Address(address) if address == a.address(1)),
+        // The same kernel sums the gradient of the learned table, which is shorter.
+        let is_learned = self.net.fields.picks.is_some_and(
+            |picks| matches!(self.net.field(picks.order), Argument::Address(address) if address == a.address(1)),
         );
         let config = &self.net.config;
-        let vocab = config.variant.learned_positions.filter(|_| of_positions).unwrap_or(config.vocab);
+        let learned = config.variant.learned_table().filter(|_| is_learned);
+        let vocab = learned.map_or(config.vocab, |(_, n_rows)| n_rows);
         let (tokens, dx) = (a.ints(0, n)?, a.half(2, n * d)?);
         let mut table = a.full(3, vocab * d)?;
         for (token, row) in tokens.iter().zip(dx.chunks(d)) {

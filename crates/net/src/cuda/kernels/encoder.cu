@@ -1,11 +1,11 @@
-// Learned positions: x[row] = table[token] + places[position]; out = norm(x). Arguments as of embed_norm, then the positions.
-KERNEL embed_positions_norm(const int* tokens, const bf16* table, const float* gain, bf16* x, bf16* out, float* rstd, int n, float eps,
-                            const int* positions, const bf16* places) {
+// With a second learned table: x[row] = table[token] + learned[pick]; out = norm(x). Arguments as of embed_norm, then the picks.
+KERNEL embed_learned_norm(const int* tokens, const bf16* table, const float* gain, bf16* x, bf16* out, float* rstd, int n, float eps,
+                          const int* picks, const bf16* learned) {
     int lane = threadIdx.x & 31, row = blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
     if (row >= n) return;
     float a[NV][W], b[NV][W];
     load_row(table + (size_t)tokens[row] * D, lane, a);
-    load_row(places + (size_t)positions[row] * D, lane, b);
+    load_row(learned + (size_t)picks[row] * D, lane, b);
 #pragma unroll
     for (int i = 0; i < NV; i++)
 #pragma unroll
