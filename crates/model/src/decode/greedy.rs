@@ -120,8 +120,10 @@ impl MavDecoder {
             let read = self.input.push(&mut batch, &text, input_len, stream.cached, n_written);
             let first_row = rows.len();
             rows.extend((n_written..=text.len()).map(|at| read.row_before(at)));
-            // States and what the grammar demands are drafted, neither of which asks for more than the likeliest token.
-            is_brief.extend(stream.draft.iter().map(|_| true).chain([false]));
+            // States and what the grammar demands are drafted, neither of which asks for more than the likeliest token, save the end of a
+            // list of K moves: lists have a rule of their own, which reads whole rows.
+            let in_list = stream.progress.awaits_listed();
+            is_brief.extend((0..stream.draft.len()).map(|at| at > 0 || !in_list).chain([false]));
             caches.push(stream.cache);
             open.push((stream, read, first_row..rows.len()));
         }

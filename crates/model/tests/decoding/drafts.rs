@@ -2,7 +2,7 @@
 
 use super::trained::{decoder, model, positions, tracking};
 use mavis_game::Rules;
-use mavis_lang::{Commands, Forms, Request};
+use mavis_lang::{Commands, Forms, Request, Top};
 use mavis_model::{
     InputAttention::{Causal, Full, Reread},
     MavModel,
@@ -65,6 +65,8 @@ fn drafts_change_nothing_but_the_number_of_passes() {
                         Commands { next: Some(Forms::State), ..Commands::tracking(Rules::Connect4) },
                     ),
                     Request::at(after.clone(), next),
+                    Request::at(after.clone(), Commands { top: Some(Top::Best(1)), ..next }),
+                    Request::at(after.clone(), Commands { top: Some(Top::Best(3)), ..next }),
                 ]
             })
             .collect();
