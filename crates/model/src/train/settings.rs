@@ -84,6 +84,7 @@ impl TrainSettings {
         }
         Self {
             input: InputAttention::Full,
+            places: true,
             examples: ExampleSettings { flipped: 0.5, ..plain.examples },
             loss: LossSettings { value_focus: 2.0, ..plain.loss },
             run: RunSettings {
@@ -106,6 +107,10 @@ impl TrainSettings {
     /// When a key is unknown or a value is not of its kind.
     pub fn from_table(mut table: toml::Table) -> Result<Self, toml::de::Error> {
         keep_older_shares(&mut table);
+        // A causal model is there to be exported.
+        if table.get("full_input").and_then(toml::Value::as_bool) == Some(false) {
+            table.entry("places").or_insert(toml::Value::Boolean(false));
+        }
         let preset = table.get("preset").cloned().map(Preset::deserialize).transpose()?;
         laid_over(&Self::of(preset.unwrap_or(Preset::Test)), table)
     }
@@ -265,7 +270,9 @@ mod tests {
         assert_eq!(small.run.schedule, LearningRateSchedule { peak: 1e-3, ..of_preset });
         assert_eq!(small.run.budget, Budget::Minutes(2.0));
         let causal = read("preset = '9m'\nfull_input = false").expect("settings");
-        assert_eq!(causal.input, InputAttention::Causal);
+        assert_eq!((causal.input, causal.places), (InputAttention::Causal, false));
+        assert!(small.places);
+        assert!(read("preset = '9m'\nfull_input = false\nplaces = true").expect("settings").places);
     }
 
     #[test]
