@@ -48,7 +48,9 @@ pub use check::{AnswerCheck, Legality, Metrics, check_answer, parse_true_answer}
 pub use command::{Commands, Form, Forms, Given, Top};
 pub use example::{Annotation, BuildError, Example, ExampleBuilder, ListSpan, Variety};
 pub use hallucination::Hallucination;
-pub use parser::{parse_answer, parse_commands, parse_example, parse_example_text, parse_request};
+pub use parser::{
+    parse_answer, parse_commands, parse_example, parse_example_text, parse_request, parse_tracked,
+};
 pub use place::{N_PLACES, places};
 pub use progress::{AnswerProgress, Step};
 pub use request::{Request, Start};

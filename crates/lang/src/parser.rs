@@ -44,6 +44,20 @@ pub fn parse_answer(request: &Request, tokens: &[Token]) -> Result<Answer, Hallu
     Ok(answer)
 }
 
+/// Reads the position after the given move, with which answers that track it begin, and nothing else.
+///
+/// # Errors
+/// With the first thing that is not of the language, and where the commands ask for no such position.
+pub fn parse_tracked(commands: &Commands, tokens: &[Token]) -> Result<Position, Hallucination> {
+    let mut cursor = Cursor::new(tokens);
+    let Given::Previous { tracked, .. } = commands.given else {
+        return Err(Hallucination::new(0, Mistake::Malformed, "no position is tracked"));
+    };
+    let position = read_forms(commands, tracked, open_token, &mut cursor)?;
+    cursor.end()?;
+    Ok(position)
+}
+
 /// Reads header and input lines; returns how many tokens they take as well.
 ///
 /// # Errors

@@ -122,6 +122,26 @@ impl AnswerProgress {
         self.step
     }
 
+    /// How many of the next tokens are fields of the state that is being written.
+    #[must_use]
+    pub fn fields_left(&self) -> usize {
+        match self.lines.get(self.line_idx) {
+            Some(Line::Position(Form::State)) if self.step == Step::More && self.column > 0 => {
+                (state::state_len(self.commands.rules) + 1).saturating_sub(self.column)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Takes the first of these tokens, as far as they are fields of the state that is being written; says how many. Any token but
+    /// the end of a line may stand in a field, so many are taken as fast as one.
+    pub fn push_fields(&mut self, tokens: &[Token]) -> usize {
+        let fields = tokens.iter().take(self.fields_left());
+        let n = fields.take_while(|token| **token != LINE_END).count();
+        self.column += n;
+        n
+    }
+
     /// The listed move whose value comes next.
     #[must_use]
     pub fn awaits_value(&self) -> Option<Move> {
@@ -188,7 +208,7 @@ impl AnswerProgress {
         };
         let full = matches!(self.commands.top, Some(Top::Best(k)) if self.listed.len() >= usize::from(k));
         match line {
-            Line::Position(form) if self.column == 0 => vec![open_token(form)],
+            _ if self.column == 0 => self.opening(line),
             Line::Position(Form::State) if self.column > state::state_len(self.commands.rules) => {
                 vec![LINE_END]
             }
@@ -198,9 +218,23 @@ impl AnswerProgress {
             Line::List if full && self.awaits_value().is_none() => vec![LINE_END],
             // "invalid" and the outcome are all that a list of a finished game has.
             Line::List if self.over && self.column == self.list_opening.len() + 2 => vec![LINE_END],
-            Line::Best if self.column == 0 => vec![vocab::BEST_ACTION],
             Line::Best if self.column == 2 => vec![LINE_END],
             _ => Vec::new(),
+        }
+    }
+
+    /// The tokens that must come after the line of a state, once that is complete: the opening of the next line.
+    #[must_use]
+    pub fn forced_after_state(&self) -> Vec<Token> {
+        self.lines.get(self.line_idx + 1).map_or_else(Vec::new, |&line| self.opening(line))
+    }
+
+    /// The tokens that begin a line.
+    fn opening(&self, line: Line) -> Vec<Token> {
+        match line {
+            Line::Position(form) => vec![open_token(form)],
+            Line::List => self.list_opening.clone(),
+            Line::Best => vec![vocab::BEST_ACTION],
         }
     }
 

@@ -13,7 +13,7 @@ mod words;
 
 pub use words::{
     BEST_ACTION, Block, CELLS, CHESS_MOVES, COUNTS, END, HEX, HEX_SWAP, INVALID, LINE_END, PAD, PASS, QUOTED,
-    SWAP, UNK, VALUES,
+    SWAP, UNK, VALUES, spaced,
 };
 pub(crate) use words::{
     BREADTH_FIRST, BREAK, COMPACT, COMPARE, DECIDE, DEPTH, DIGITS, DRAW, EVALUATE, EXPAND, FIRST_WINS,
@@ -21,7 +21,7 @@ pub(crate) use words::{
     HEADER_PREV_ACTION, HEADER_PREV_FEN, HEADER_PREV_STATE, HEADER_STATE, HEADER_TOGYZ, HEADER_TOP,
     HEADER_TOP_ALL, MINIMAX, NODE, NODE_END, NODE_LIST, OPEN_FEN, OPEN_PREV_ACTION, OPEN_PREV_FEN,
     OPEN_PREV_STATE, OPEN_STATE, OPEN_TOP, OPEN_TOP_ALL, PLAY, PLAY_END, SECOND_WINS, SELECT, SLASH,
-    chess_moves, is_spaced, spaced, spaced_letter,
+    chess_moves, is_spaced, spaced_letter,
 };
 
 use std::{collections::HashMap, sync::LazyLock};

@@ -2,7 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test says so by failing")]
 
 use crate::support::{Annotated, GAMES, random, random_play};
-use mavis_lang::{AnswerProgress, ExampleBuilder, Request, Step, Variety, moves, parse_answer, vocabulary};
+use mavis_lang::{
+    AnswerProgress, Commands, ExampleBuilder, Forms, Given, Request, Step, Variety, moves, parse_answer,
+    parse_tracked, vocab::LINE_END, vocabulary,
+};
 use rand::Rng;
 
 #[test]
@@ -72,4 +75,77 @@ fn what_breaks_off_is_refused_by_the_parser_too() {
         }
     }
     assert!(n_broken > 100, "{n_broken}");
+}
+
+#[test]
+fn fields_of_a_state_are_taken_at_once_as_they_are_one_by_one() {
+    let mut rng = random(9);
+    let mut n_states = 0;
+    for rules in GAMES {
+        for (position, previous) in random_play(rules, 60, 10) {
+            let annotated = Annotated::random(position, previous, &mut rng);
+            let tracking = annotated.previous.is_some();
+            let commands = Variety::default().draw(rules, annotated.moves.len(), tracking, &mut rng);
+            let example =
+                ExampleBuilder::default().build(&annotated.as_annotation(), &commands, &mut rng).unwrap();
+            let output = example.output();
+            let mut progress = AnswerProgress::new(&commands);
+            for (at, &token) in output.iter().enumerate() {
+                let (mut one, mut other) = (progress.clone(), progress.clone());
+                // Some of the tokens, all up to the end of the answer, or with a line that ends too early.
+                let mut rest = output[at..].to_vec();
+                match rng.random_range(0..3) {
+                    0 => rest.truncate(rng.random_range(0..=rest.len())),
+                    1 => rest[0] = LINE_END,
+                    _ => {}
+                }
+                let n = one.push_fields(&rest);
+                assert!(n <= progress.fields_left());
+                for &token in &rest[..n] {
+                    assert_eq!(other.push(token), Step::More);
+                }
+                assert_eq!(format!("{one:?}"), format!("{other:?}"));
+                if progress.opens_state() {
+                    n_states += 1;
+                    let (mut after, n_fields) = (progress.clone(), progress.fields_left());
+                    for &token in &output[at..=at + n_fields] {
+                        after.push(token);
+                    }
+                    assert_eq!(progress.forced_after_state(), after.forced());
+                }
+                progress.push(token);
+            }
+        }
+    }
+    assert!(n_states > 100, "{n_states}");
+}
+
+#[test]
+fn a_tracked_position_is_read_as_in_a_whole_answer() {
+    let mut rng = random(11);
+    for rules in GAMES {
+        for (_, previous) in random_play(rules, 40, 12) {
+            let Some((before, action)) = previous else { continue };
+            let forms = |commands: Commands| match commands.given {
+                Given::Previous { forms, .. } if mavis_lang::state::has_fen(rules) => {
+                    Given::Previous { forms, tracked: Forms::StateFen }
+                }
+                given => given,
+            };
+            let commands = Commands { top: None, best: false, next: None, ..Commands::tracking(rules) };
+            let commands = Commands { given: forms(commands), ..commands };
+            let request = Request::after(before, action, commands);
+            let whole = mavis_lang::Answer { tracked: Some(request.current()), ..Default::default() };
+            let mut tokens = whole.tokens(&commands);
+            for _ in 0..8 {
+                let read = parse_answer(&request, &tokens).map(|answer| answer.tracked);
+                assert_eq!(parse_tracked(&commands, &tokens).map(Some), read);
+                let at = rng.random_range(0..tokens.len());
+                tokens[at] = rng.random_range(0..vocabulary().len() as u16);
+            }
+            tokens.push(LINE_END);
+            assert!(parse_tracked(&commands, &tokens).is_err());
+        }
+    }
+    assert!(parse_tracked(&Commands::top_all(GAMES[0]), &[]).is_err());
 }

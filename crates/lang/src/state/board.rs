@@ -49,22 +49,33 @@ pub(super) fn write_hex(game: &Hex, tokens: &mut Vec<Token>) {
 /// Six rows from the top, joined by slashes, and the side.
 pub(super) fn connect4_text(tokens: &[Token]) -> Result<String, usize> {
     let (side, cells) = letters(tokens)?;
-    let rows: Vec<String> = cells.chunks(7).rev().map(|row| row.iter().collect()).collect();
-    Ok(format!("{} {side}", rows.join("/")))
+    Ok(joined(cells.chunks(7).rev(), side))
 }
 
 /// 64 cells and the side, in the letters of other Othello programs.
 pub(super) fn othello_text(tokens: &[Token]) -> Result<String, usize> {
     let (side, cells) = letters(tokens)?;
-    let upper = |letter: &char| if *letter == '.' { '-' } else { letter.to_ascii_uppercase() };
-    Ok(format!("{} {}", cells.iter().map(upper).collect::<String>(), upper(&side)))
+    let upper = |letter: char| if letter == '.' { '-' } else { letter.to_ascii_uppercase() };
+    let cells: Vec<char> = cells.into_iter().map(upper).collect();
+    Ok(joined([&cells[..]].into_iter(), upper(side)))
 }
 
 /// Rows from the top, joined by slashes, and the side.
 pub(super) fn hex_text(tokens: &[Token], size: usize) -> Result<String, usize> {
     let (side, cells) = letters(tokens)?;
-    let rows: Vec<String> = cells.chunks(size.max(1)).map(|row| row.iter().collect()).collect();
-    Ok(format!("{} {side}", rows.join("/")))
+    Ok(joined(cells.chunks(size.max(1)), side))
+}
+
+/// Rows with slashes between them, and the side.
+fn joined<'r>(rows: impl ExactSizeIterator<Item = &'r [char]>, side: char) -> String {
+    let (mut text, n_rows) = (String::with_capacity(64), rows.len());
+    for (row, cells) in (1..).zip(rows) {
+        text.reserve(cells.len() + 2);
+        text.extend(cells);
+        text.push(if row < n_rows { '/' } else { ' ' });
+    }
+    text.push(side);
+    text
 }
 
 /// Side and cells as letters, or the index of the first token that is none of them.
@@ -72,8 +83,12 @@ fn letters(tokens: &[Token]) -> Result<(char, Vec<char>), usize> {
     let letter = |at: usize, token: Token, allowed: &[u8]| {
         spaced_letter(token).filter(|letter| allowed.contains(letter)).map(char::from).ok_or(at)
     };
-    let (&side, cells) = tokens.split_first().ok_or(0_usize)?;
-    let side = letter(0, side, b"xo")?;
-    let cells = (1..).zip(cells).map(|(at, &token)| letter(at, token, b"xo."));
-    Ok((side, cells.collect::<Result<_, _>>()?))
+    let (&first, rest) = tokens.split_first().ok_or(0_usize)?;
+    let side = letter(0, first, b"xo")?;
+    // Collecting results would not know how many there are, and grow several times.
+    let mut cells = Vec::with_capacity(rest.len());
+    for (at, &token) in (1..).zip(rest) {
+        cells.push(letter(at, token, b"xo.")?);
+    }
+    Ok((side, cells))
 }

@@ -159,7 +159,8 @@ pub(crate) fn chess_moves() -> impl Iterator<Item = (String, u8, u8, Option<char
 
 /// The token of a letter with its leading space; [`UNK`] for letters that have none.
 #[allow(clippy::indexing_slicing, reason = "a table of 128 is indexed below 128")]
-pub(crate) const fn spaced(letter: u8) -> Token {
+#[must_use]
+pub const fn spaced(letter: u8) -> Token {
     const TABLE: [Token; 128] = table(SPACED, SPACED_BLOCK.start);
     if letter < 128 { TABLE[letter as usize] } else { UNK }
 }
