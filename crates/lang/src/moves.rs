@@ -6,7 +6,7 @@
 
 use crate::vocab::{self, CELLS, CHESS_MOVES, COUNTS, Token};
 use mavis_game::{Hex, Move, Othello, Rules};
-use std::sync::LazyLock;
+use std::{ops::Range, sync::LazyLock};
 
 /// The token of a move, or `None` for a code that is no move of the game.
 ///
@@ -52,15 +52,24 @@ pub fn move_of(rules: Rules, token: Token) -> Option<Move> {
 
 /// Every token that is a move of the game, in the order of ids; for masks over the vocabulary.
 pub fn move_tokens(rules: Rules) -> impl Iterator<Item = Token> {
-    let (word, block) = match rules {
-        Rules::Chess | Rules::Chess960 => (None, CHESS_MOVES),
-        Rules::Connect4 | Rules::Togyz => (None, COUNTS),
-        Rules::Hex { .. } => (Some(vocab::SWAP), CELLS),
-        Rules::Othello => (Some(vocab::PASS), CELLS),
+    move_ranges(rules).flatten()
+}
+
+/// The same as ranges of ids: few, so that logits can be read many at a time.
+pub fn move_ranges(rules: Rules) -> impl Iterator<Item = Range<Token>> {
+    let numbers = |most: Token| (None, COUNTS.start + 1, 1, most);
+    // A word, and rows of cells, which lie 19 apart on any board.
+    let (word, start, n_rows, n_columns) = match rules {
+        Rules::Chess | Rules::Chess960 => (None, CHESS_MOVES.start, 1, CHESS_MOVES.len),
+        Rules::Connect4 => numbers(7),
+        Rules::Hex { size, swap } => {
+            (swap.then_some(vocab::SWAP), CELLS.start, u16::from(size), u16::from(size))
+        }
+        Rules::Othello => (Some(vocab::PASS), CELLS.start, 8, 8),
+        Rules::Togyz => numbers(9),
     };
-    let tokens = word.into_iter().chain(block.start..block.start + block.len);
-    // Chess has two thousand moves, which are the whole of their block.
-    tokens.filter(move |&token| block == CHESS_MOVES || move_of(rules, token).is_some())
+    let rows = (0..n_rows).map(move |row| start + 19 * row..start + 19 * row + n_columns);
+    word.map(|word| word..word + 1).into_iter().chain(rows)
 }
 
 /// The text of a move as the language spells it, without its leading space.
@@ -131,6 +140,8 @@ mod tests {
                 (0..=u16::MAX).map(Move).filter(|&mv| token_of(rules, mv).is_some()).collect();
             assert_eq!(coded.len(), n_moves, "{rules}");
             assert_eq!(move_tokens(rules).count(), n_moves, "{rules}");
+            assert!(move_tokens(rules).is_sorted(), "{rules}");
+            assert!(move_tokens(rules).all(|token| move_of(rules, token).is_some()), "{rules}");
             for mv in coded {
                 assert_eq!(move_of(rules, token_of(rules, mv).unwrap()), Some(mv));
             }

@@ -9,7 +9,7 @@ use crate::{
 };
 use mavis_game::{Game, Move, Position, Rules};
 use mavis_lang::{Commands, Request, moves, places, vocab};
-use mavis_net::{Batch, Logits, Want};
+use mavis_net::{Batch, Logits, Want, greatest};
 use mavis_value::{Distribution, N_BUCKETS};
 use rayon::prelude::*;
 use std::{ops::Range, sync::Arc};
@@ -183,16 +183,12 @@ impl ValueLogits {
 
 /// The legal set by the logits of the first listed move, likeliest first, and whether the game is over.
 pub(crate) fn legal_set(rules: Rules, logits: &[f32]) -> (Vec<Move>, bool) {
-    let logit = |token: u16| logits[usize::from(token)];
-    let logits = || moves::move_tokens(rules).map(logit);
-    let (most, over) = (logits().fold(f32::NEG_INFINITY, f32::max), logit(vocab::INVALID));
-    let is_over = over > most && logits().map(|logit| (logit - over).exp()).sum::<f32>() < 1.0;
-    let mut near: Vec<(Move, f32)> = Vec::new();
-    // From inside the iterator, which asks for one token after the other several times as slowly.
-    moves::move_tokens(rules).filter(|token| logit(*token) >= most - FAR_BEHIND).for_each(|token| {
-        near.extend(moves::move_of(rules, token).map(|mv| (mv, logit(token))));
-    });
-    near.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+    let most = most_of_moves(rules, logits);
+    let over = logits[usize::from(vocab::INVALID)];
+    let weights = || moves::move_tokens(rules).map(|token| (logits[usize::from(token)] - over).exp());
+    let is_over = over > most && weights().sum::<f32>() < 1.0;
+    let mut near = moves_from(rules, logits, most - FAR_BEHIND);
+    near.sort_unstable_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
     let (mut n_listed, mut sum) = (0, 0.0);
     let is_listed = |(_, logit): &(Move, f32)| {
         let weight = (logit - most).exp();
@@ -201,6 +197,33 @@ pub(crate) fn legal_set(rules: Rules, logits: &[f32]) -> (Vec<Move>, bool) {
         is_listed
     };
     (near.into_iter().take_while(is_listed).map(|(mv, _)| mv).collect(), is_over)
+}
+
+/// The greatest logit of a move.
+fn most_of_moves(rules: Rules, logits: &[f32]) -> f32 {
+    move_logits(rules, logits).map(|(_, some)| greatest(some)).fold(f32::NEG_INFINITY, f32::max)
+}
+
+/// The moves with at least this logit.
+fn moves_from(rules: Rules, logits: &[f32], least: f32) -> Vec<(Move, f32)> {
+    let mut found = Vec::with_capacity(64);
+    for (ids, all) in move_logits(rules, logits) {
+        // Few moves are, so most of these have none, which is seen without a branch for each.
+        for (first, some) in ids.step_by(16).zip(all.chunks(16)) {
+            if some.iter().fold(false, |found, logit| found | (*logit >= least)) {
+                let likely = (first..).zip(some).filter(|(_, logit)| **logit >= least);
+                let with_move = |(token, &logit)| Some((moves::move_of(rules, token)?, logit));
+                found.extend(likely.filter_map(with_move));
+            }
+        }
+    }
+    found
+}
+
+/// The tokens that are moves, range by range, and their logits.
+fn move_logits(rules: Rules, logits: &[f32]) -> impl Iterator<Item = (Range<u16>, &[f32])> {
+    let of = |ids: Range<u16>| &logits[usize::from(ids.start)..usize::from(ids.end)];
+    moves::move_ranges(rules).map(move |ids| (ids.clone(), of(ids)))
 }
 
 /// Softmax over the value tokens.
@@ -240,5 +263,28 @@ mod tests {
         assert!(!listed([0.1; 7], 0.3).1);
         assert!(!listed([0.1; 7], 0.69).1);
         assert!(listed([0.1; 7], 0.71).1);
+    }
+
+    #[test]
+    fn the_likely_moves_are_those_of_a_search_through_all() {
+        let hex = |size, swap| Rules::Hex { size, swap };
+        let games =
+            [Rules::Chess, Rules::Connect4, hex(5, true), hex(19, false), Rules::Othello, Rules::Togyz];
+        let mut random = 1_u64;
+        for rules in games.into_iter().flat_map(|rules| [rules; 20]) {
+            let logits: Vec<f32> = (0..vocab::vocabulary().padded_len())
+                .map(|_| {
+                    random = random.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(1);
+                    (random >> 40) as f32 / 2_f32.powi(20) - 8.0
+                })
+                .collect();
+            let logit = |token: u16| logits[usize::from(token)];
+            let most = moves::move_tokens(rules).map(logit).fold(f32::NEG_INFINITY, f32::max);
+            assert_eq!(most_of_moves(rules, &logits), most);
+            let near = moves::move_tokens(rules).filter(|token| logit(*token) >= most - FAR_BEHIND);
+            let near: Vec<_> =
+                near.map(|token| (moves::move_of(rules, token).unwrap(), logit(token))).collect();
+            assert_eq!(moves_from(rules, &logits, most - FAR_BEHIND), near);
+        }
     }
 }

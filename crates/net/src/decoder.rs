@@ -310,16 +310,20 @@ fn flat<'r>(rows: impl Iterator<Item = &'r [f32]>, len: usize) -> Vec<f32> {
 
 /// The likeliest column, the first of equals.
 pub fn likeliest(logits: &[f32]) -> usize {
-    let Some(&first) = logits.first() else { return 0 };
-    // The maximum is found many columns at a time, which its place is not.
+    let most = greatest(logits);
+    logits.iter().position(|logit| *logit == most).unwrap_or(0)
+}
+
+/// The greatest of some logits, found many at a time; minus infinity where there are none.
+pub fn greatest(logits: &[f32]) -> f32 {
+    let Some(&first) = logits.first() else { return f32::NEG_INFINITY };
     let greater = |one: f32, other: f32| if other > one { other } else { one };
     let (chunks, rest) = logits.as_chunks::<16>();
     let mut lanes = [first; 16];
     for chunk in chunks {
         lanes.iter_mut().zip(chunk).for_each(|(lane, logit)| *lane = greater(*lane, *logit));
     }
-    let most = lanes.into_iter().chain(rest.iter().copied()).fold(first, greater);
-    logits.iter().position(|logit| *logit == most).unwrap_or(0)
+    lanes.into_iter().chain(rest.iter().copied()).fold(first, greater)
 }
 
 #[cfg(test)]

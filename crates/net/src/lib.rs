@@ -74,7 +74,7 @@ pub use config::{ConfigError, NormKind, NormPlacement, TransformerConfig, Varian
 pub use conv_net::{ConvLayer, ConvLoss, ConvNet, ConvNetConfig, ConvTargets};
 pub use decoder::{
     Brief, BriefLogits, Decoder, KvCacheId, Logits, PassParts, Precision, Room, UnknownPrecision, Want,
-    likeliest,
+    greatest, likeliest,
 };
 pub use device::{Device, UnknownDevice, exit_after_cuda};
 pub use error::NetError;
