@@ -22,20 +22,22 @@ pub use trace::{Grammar, TraceDecodeSettings, TraceStream};
 
 use crate::{InputAttention, MavModel, ModelError};
 use mavis_lang::{Request, Token, vocab::VALUES};
-use mavis_net::{Decoder, Device, KvCacheId, NetError, Precision};
+use mavis_net::{Batch, Decoder, Device, KvCacheId, NetError, Precision};
 use mavis_value::N_BUCKETS;
 
 /// A network that answers requests.
 pub struct MavDecoder {
     decoder: Box<dyn Decoder>,
     input: InputAttention,
+    /// What the last pass read: the next one takes its memory.
+    batch: Batch,
 }
 
 impl MavDecoder {
     /// A decoder of any device. `input` says how the network reads its input.
     #[must_use]
     pub fn new(decoder: Box<dyn Decoder>, input: InputAttention) -> Self {
-        Self { decoder, input }
+        Self { decoder, input, batch: Batch::default() }
     }
 
     /// A model on a device.

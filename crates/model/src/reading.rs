@@ -47,6 +47,10 @@ impl InputAttention {
 
     /// How much of a text that was read before still holds: a state that has been completed since is read again.
     pub(crate) fn still_read(self, text: &[Token], input_len: usize, n_read: usize) -> usize {
+        // No state of the answer begins within the input: the text need not be searched for any.
+        if n_read <= input_len {
+            return n_read;
+        }
         let inside = |line: &Range<usize>| line.start < n_read && n_read < line.end;
         self.reread(text, input_len).into_iter().find(inside).map_or(n_read, |line| line.start)
     }

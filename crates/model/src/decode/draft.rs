@@ -4,8 +4,15 @@ use mavis_game::{Game, Hex, Move, Othello, Position, Rules};
 use mavis_lang::{
     Token, moves,
     state::{state_len, write_state},
-    vocab::{COUNTS, LINE_END, vocabulary},
+    vocab::{COUNTS, LINE_END, spaced},
 };
+
+const EMPTY: Token = spaced(b'.');
+const NOTHING: Token = spaced(b'-');
+const WHITE: Token = spaced(b'w');
+const BLACK: Token = spaced(b'b');
+const FIRST: Token = spaced(b'x');
+const SECOND: Token = spaced(b'o');
 
 /// Where drafts come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -22,6 +29,8 @@ pub enum Drafting {
 
 /// Appends the fields of the state after a move, and the end of its line.
 pub fn draft_state(drafting: Drafting, before: &Position, mv: Move, tokens: &mut Vec<Token>) {
+    // The opening of the next line may follow.
+    tokens.reserve(state_len(before.rules()) + 8);
     match drafting {
         Drafting::None => return,
         Drafting::Rules if before.is_legal(mv) => {
@@ -47,8 +56,7 @@ fn copy(before: &Position, mv: Move, tokens: &mut Vec<Token>) {
         Position::Connect4(_) => {
             // A disc lies on the lowest empty cell of its column.
             let column = usize::from(mv.0);
-            let cell =
-                (0..6).map(|row| 1 + 7 * row + column).find(|&cell| fields.get(cell) == Some(&empty()));
+            let cell = (0..6).map(|row| 1 + 7 * row + column).find(|&cell| fields.get(cell) == Some(&EMPTY));
             place(fields, cell, side);
         }
         Position::Hex(_) if mv == Hex::SWAP => {}
@@ -56,11 +64,11 @@ fn copy(before: &Position, mv: Move, tokens: &mut Vec<Token>) {
         Position::Hex(_) | Position::Othello(_) => place(fields, Some(1 + usize::from(mv.0)), side),
         Position::Togyz(_) => copy_togyz(mv, fields),
     }
-    fields[0] = match word_of(side) {
-        " x" => word(" o"),
-        " o" => word(" x"),
-        " w" => word(" b"),
-        _ => word(" w"),
+    fields[0] = match side {
+        FIRST => SECOND,
+        SECOND => FIRST,
+        WHITE => BLACK,
+        _ => WHITE,
     };
 }
 
@@ -79,21 +87,21 @@ fn copy_chess(rules: Rules, mv: Move, fields: &mut [Token]) {
     };
     let (Some(from), Some(to)) = (square(0), square(2)) else { return };
     let (piece, taken) = (fields[from], fields[to]);
-    let promoted = text.as_bytes().get(4).map(|&letter| {
-        let letter = if word_of(fields[0]) == " w" { letter.to_ascii_uppercase() } else { letter };
-        word(&format!(" {}", char::from(letter)))
-    });
-    fields[from] = empty();
+    let promoted = text
+        .as_bytes()
+        .get(4)
+        .map(|&letter| spaced(if fields[0] == WHITE { letter.to_ascii_uppercase() } else { letter }));
+    fields[from] = EMPTY;
     fields[to] = promoted.unwrap_or(piece);
-    fields[69] = word(" -");
-    fields[70] = word(" -");
+    fields[69] = NOTHING;
+    fields[70] = NOTHING;
     // The counters run on by themselves: one more without a capture or pawn move, one more after the second player.
-    let is_quiet = taken == empty() && !matches!(word_of(piece), " P" | " p");
+    let is_quiet = taken == EMPTY && piece != spaced(b'P') && piece != spaced(b'p');
     fields[71] = match COUNTS.place(fields[71]) {
         Some(count) if is_quiet => COUNTS.start + (count + 1).min(162),
         _ => COUNTS.start,
     };
-    if word_of(fields[0]) == " b" {
+    if fields[0] == BLACK {
         let digits = fields[72..75].iter().map(|&digit| COUNTS.place(digit).unwrap_or(0));
         let moves = (digits.fold(0, |sum, digit| 10 * sum + digit) + 1).min(999);
         let digits = [moves / 100, moves / 10 % 10, moves % 10];
@@ -104,7 +112,7 @@ fn copy_chess(rules: Rules, mv: Move, fields: &mut [Token]) {
 /// The stones of the pit go one by one into the next ones; what they capture is not drafted.
 fn copy_togyz(mv: Move, fields: &mut [Token]) {
     let count = |token: Token| COUNTS.place(token).unwrap_or(0);
-    let offset = if word_of(fields[0]) == " w" { 0 } else { 9 };
+    let offset = if fields[0] == WHITE { 0 } else { 9 };
     let pit = usize::from(mv.0);
     if pit >= 9 {
         return;
@@ -117,18 +125,6 @@ fn copy_togyz(mv: Move, fields: &mut [Token]) {
         let field = &mut fields[1 + (offset + pit + step) % 18];
         *field = COUNTS.start + (count(*field) + 1).min(162);
     }
-}
-
-fn empty() -> Token {
-    word(" .")
-}
-
-fn word(text: &str) -> Token {
-    vocabulary().token(text).unwrap_or(mavis_lang::vocab::UNK)
-}
-
-fn word_of(token: Token) -> &'static str {
-    vocabulary().string(token).unwrap_or("")
 }
 
 #[cfg(test)]

@@ -12,12 +12,12 @@ use crate::{
 };
 use mavis_game::{Move, Outcome, Position, Rules};
 use mavis_lang::{
-    Answer, Commands, Given, Hallucination, Listing, Request, Top,
+    Answer, Given, Hallucination, Listing, Request, Top,
     example::outcome_of,
-    moves, parse_answer,
+    moves, parse_tracked,
     vocab::{self, VALUES},
 };
-use mavis_net::{Batch, Decoder, KvCacheId, Want};
+use mavis_net::{Decoder, KvCacheId, Want};
 use mavis_value::{Distribution, Mistake};
 use rayon::prelude::*;
 
@@ -145,7 +145,8 @@ impl MavDecoder {
         streams: &[Stream<'_>],
         answers: &mut [FanOutAnswer],
     ) -> Result<(), ModelError> {
-        let mut batch = Batch::default();
+        let mut batch = std::mem::take(&mut self.batch);
+        batch.clear();
         let mut caches: Vec<KvCacheId> = Vec::with_capacity(streams.len());
         let mut lists: Vec<(&mut FanOutAnswer, Vec<Move>)> = Vec::with_capacity(streams.len());
         for (stream, answer) in streams.iter().zip(answers) {
@@ -171,9 +172,11 @@ impl MavDecoder {
             &batch,
             &Want { rows, columns: Some(0..SHORT_HEAD), brief: None },
         )?;
+        self.batch = batch;
         let mut row = 0;
         for (answer, moves) in lists {
             answer.n_passes += 1;
+            answer.fan.values.reserve_exact(moves.len());
             for &mv in &moves {
                 let values = &logits.row(row)[usize::from(VALUES.start)..];
                 answer.fan.values.push((mv, value_distribution(values)));
@@ -214,8 +217,6 @@ impl FanOutAnswer {
 
 /// The state a stream wrote before its list.
 pub(super) fn tracked(stream: &Stream<'_>) -> Result<Position, Hallucination> {
-    let mut request = stream.request.clone();
-    request.commands = Commands { top: None, best: false, next: None, ..request.commands };
     let tokens = &stream.decoded.tokens;
     // The opening of the list follows the last line; an answer that broke off before it is read as it stands.
     let end = match stream.legal_set {
@@ -227,8 +228,8 @@ pub(super) fn tracked(stream: &Stream<'_>) -> Result<Position, Hallucination> {
         kind: Mistake::WrongState,
         reason: "the answer ends before its list".to_owned(),
     };
-    let answer = parse_answer(&request, &tokens[..end])?;
-    answer.tracked.filter(|_| stream.legal_set.is_some()).ok_or_else(no_state)
+    let position = parse_tracked(&stream.request.commands, &tokens[..end])?;
+    stream.legal_set.as_ref().map(|_| position).ok_or_else(no_state)
 }
 
 fn move_tokens(request: &Request, moves: &[Move]) -> impl Iterator<Item = u32> {

@@ -16,7 +16,7 @@ use mavis_lang::{
     Answer, AnswerProgress, Hallucination, Request, Start, Step, Token, Top, parse_answer, vocab::VALUES,
     vocabulary,
 };
-use mavis_net::{Batch, Brief, KvCacheId, Logits, Want};
+use mavis_net::{Brief, KvCacheId, Logits, Want};
 use mavis_stable::seed;
 use mavis_value::{Distribution, N_BUCKETS};
 use rayon::prelude::*;
@@ -106,20 +106,24 @@ impl MavDecoder {
 
     /// One pass over all streams that are not finished; whether there was any.
     fn advance(&mut self, streams: &mut [Stream<'_>]) -> Result<bool, ModelError> {
-        let mut batch = Batch::default();
+        let mut batch = std::mem::take(&mut self.batch);
+        batch.clear();
         let (mut rows, mut is_brief) = (Vec::new(), Vec::new());
         let mut caches = Vec::new();
         let mut open: Vec<(&mut Stream<'_>, ReadText, Range<usize>)> = Vec::new();
         for stream in streams.iter_mut().filter(|stream| stream.is_open()) {
             stream.draft_forced();
             let input_len = stream.input_len;
-            let (n_written, mut text) = (stream.text.len(), stream.text.clone());
-            text.extend(&stream.draft);
-            stream.cached = self.input.still_read(&text, input_len, stream.cached);
+            let n_written = stream.text.len();
+            // The draft is read behind the text, and taken off again before any of it is written.
+            stream.text.extend_from_slice(&stream.draft);
+            let text = &stream.text;
+            stream.cached = self.input.still_read(text, input_len, stream.cached);
             self.decoder.truncate(stream.cache, stream.cached)?;
-            let read = self.input.push(&mut batch, &text, input_len, stream.cached, n_written);
+            let read = self.input.push(&mut batch, text, input_len, stream.cached, n_written);
             let first_row = rows.len();
             rows.extend((n_written..=text.len()).map(|at| read.row_before(at)));
+            stream.text.truncate(n_written);
             // States and what the grammar demands are drafted, neither of which asks for more than the likeliest token, save the end of a
             // list of K moves: lists have a rule of their own, which reads whole rows.
             let in_list = stream.progress.awaits_listed();
@@ -134,6 +138,7 @@ impl MavDecoder {
         let brief = is_brief.contains(&true).then_some(Brief { is_brief, n_columns: 0 });
         let want = Want { rows, columns: None, brief };
         let logits = self.decoder.extend(&caches, &batch, &want)?;
+        self.batch = batch;
         // Between two passes a GPU waits for this, so all cores do it where it is more than the next token of each stream.
         let is_much = logits.n_rows() > 4 * open.len();
         let per_job = if is_much { STREAMS_PER_JOB } else { open.len() };
@@ -220,8 +225,8 @@ impl<'a> Stream<'a> {
     fn take(&mut self, logits: &Logits, rows: Range<usize>) -> usize {
         self.decoded.n_passes += 1;
         let draft = std::mem::take(&mut self.draft);
-        let mut accepted = 0;
-        for row in rows {
+        let mut accepted = self.take_fields(&draft, logits, rows.start);
+        for row in rows.skip(accepted) {
             if self.goal == Goal::List && self.progress.opens_list() {
                 let commands = &self.request.commands;
                 self.legal_set = Some(legal_set(commands.rules, logits.row(row)));
@@ -256,6 +261,20 @@ impl<'a> Stream<'a> {
         accepted
     }
 
+    /// Takes the first of the drafted tokens at once, as far as they are fields of a state and the likeliest in their rows. Returns how
+    /// many; the answer is not complete with them.
+    fn take_fields(&mut self, draft: &[Token], logits: &Logits, first_row: usize) -> usize {
+        let room = self.settings.max_tokens.saturating_sub(self.decoded.tokens.len() + 1);
+        let n_fields = self.progress.fields_left().min(room);
+        let rows = draft.iter().take(n_fields).zip(first_row..);
+        let n_likeliest = rows.take_while(|(token, row)| token_of(logits.likeliest(*row)) == **token).count();
+        let fields = &draft[..n_likeliest];
+        let fields = &fields[..self.progress.push_fields(fields)];
+        self.decoded.tokens.extend_from_slice(fields);
+        self.text.extend_from_slice(fields);
+        fields.len()
+    }
+
     /// The token that is written next: the likeliest, but for what the settings say of lists.
     fn next_token(&self, logits: &Logits, row: usize) -> Token {
         if !self.progress.awaits_listed() {
@@ -270,21 +289,18 @@ impl<'a> Stream<'a> {
             return;
         }
         self.n_redrafts = 0;
-        let (before, mv) = match (self.progress.best(), &self.request.start) {
+        match (self.progress.best(), &self.request.start) {
             (Some(best), _) => match self.current() {
-                Some(position) => (position, best),
+                Some(position) => draft_state(self.settings.drafting, &position, best, &mut self.draft),
                 None => return,
             },
-            (None, Start::After { previous, action }) => (previous.clone(), *action),
+            (None, Start::After { previous, action }) => {
+                draft_state(self.settings.drafting, previous, *action, &mut self.draft);
+            }
             (None, Start::At(_)) => return,
-        };
-        draft_state(self.settings.drafting, &before, mv, &mut self.draft);
+        }
         // If the state is right, the opening of the next line is too: one pass less.
-        let mut after = self.progress.clone();
-        self.draft.iter().for_each(|&token| {
-            after.push(token);
-        });
-        self.draft.extend(after.forced());
+        self.draft.extend(self.progress.forced_after_state());
     }
 
     /// The position the moves were listed for: the given one, or the one the answer itself tracked.
