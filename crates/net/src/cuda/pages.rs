@@ -34,7 +34,7 @@ impl Pages {
     pub(super) fn open(&mut self, len: usize) -> Result<KvCacheId, NetError> {
         let id = KvCacheId(self.next_id);
         let mut held = Held::default();
-        self.grow(&mut held, len)?;
+        grow(&mut self.free, &mut held, len)?;
         held.len = len;
         self.next_id += 1;
         self.caches.insert(id, held);
@@ -55,28 +55,26 @@ impl Pages {
 
     /// Sets the length of a cache, shorter or longer; on an error nothing is changed.
     pub(super) fn resize(&mut self, id: KvCacheId, len: usize) -> Result<(), NetError> {
-        let mut held = self.caches.remove(&id).ok_or(NetError::KvCache(id))?;
-        let grown = self.grow(&mut held, len);
-        if grown.is_ok() {
-            held.len = len;
-            self.free.extend(held.pages.drain(len.div_ceil(TILE)..));
-        }
-        self.caches.insert(id, held);
-        grown
-    }
-
-    fn grow(&mut self, held: &mut Held, len: usize) -> Result<(), NetError> {
-        let missing = len.div_ceil(TILE).saturating_sub(held.pages.len());
-        if missing > self.free.len() {
-            let free = self.free.len() * TILE;
-            return Err(NetError::Device(format!(
-                "the KV cache memory is full: {} tokens wanted, {free} free",
-                missing * TILE
-            )));
-        }
-        held.pages.extend(self.free.drain(self.free.len() - missing..).rev());
+        let held = self.caches.get_mut(&id).ok_or(NetError::KvCache(id))?;
+        grow(&mut self.free, held, len)?;
+        held.len = len;
+        self.free.extend(held.pages.drain(len.div_ceil(TILE)..));
         Ok(())
     }
+}
+
+/// Gives a cache the free pages that it lacks for `len` tokens; on an error nothing is changed.
+fn grow(free: &mut Vec<u32>, held: &mut Held, len: usize) -> Result<(), NetError> {
+    let missing = len.div_ceil(TILE).saturating_sub(held.pages.len());
+    if missing > free.len() {
+        let free = free.len() * TILE;
+        return Err(NetError::Device(format!(
+            "the KV cache memory is full: {} tokens wanted, {free} free",
+            missing * TILE
+        )));
+    }
+    held.pages.extend(free.drain(free.len() - missing..).rev());
+    Ok(())
 }
 
 #[cfg(test)]
