@@ -115,7 +115,7 @@ impl OracleMaker {
             }
             "hex" => {
                 let mut settings = HexSettings::default();
-                let HexSettings { playouts, solver_nodes, seed } = &mut settings;
+                let HexSettings { playouts, solver_nodes, seed, .. } = &mut settings;
                 let mut wide = [("solver_nodes", solver_nodes), ("seed", seed)];
                 read_numbers(spec, &mut [("playouts", playouts)], &mut wide)?;
                 Ok(Self { build: Box::new(move || Ok(Box::new(HexOracle::new(settings)))) })

@@ -173,7 +173,7 @@ fn other_games_and_sizes_of_hex_share_a_table() {
     let folder = tempfile::tempdir().unwrap();
     let hex = |size| Rules::Hex { size, swap: false };
     let boards = [roots(hex(5), 3, 6), roots(hex(7), 3, 6)].concat();
-    let oracle = HexSettings { playouts: 50, solver_nodes: 0, seed: 0 };
+    let oracle = HexSettings { playouts: 50, solver_nodes: 0, seed: 0, ..HexSettings::default() };
     let [out, togyz] = ["hex", "togyz"].map(|name| folder.path().join(name));
     made(&settings(&out), &boards, vec![Box::new(HexOracle::new(oracle))]);
     let effort = Effort { depth: 1, nodes: 50 };

@@ -142,7 +142,7 @@ fn random_small_positions_equal_plain_search() {
 fn playouts_find_winning_moves_and_repeat() {
     use mavis_oracle::hex::{HexOracle, HexSettings};
     use mavis_oracle::{Oracle, Score};
-    let settings = HexSettings { playouts: 12_000, solver_nodes: 0, seed: 3 };
+    let settings = HexSettings { playouts: 12_000, solver_nodes: 0, seed: 3, ..HexSettings::default() };
     let (mut n_right, mut n_all) = (0, 0);
     for problem in problems(4..=7).iter().filter(|p| p.find_winning && !p.expected.is_empty()).step_by(4) {
         let position = mavis_game::Position::Hex(problem.position);
@@ -163,7 +163,7 @@ fn playouts_find_winning_moves_and_repeat() {
 fn the_opening_of_an_empty_board_is_best_in_the_middle() {
     use mavis_oracle::Oracle;
     use mavis_oracle::hex::{HexOracle, HexSettings};
-    let settings = HexSettings { playouts: 6000, solver_nodes: 0, seed: 1 };
+    let settings = HexSettings { playouts: 6000, solver_nodes: 0, seed: 1, ..HexSettings::default() };
     let position = mavis_game::Position::start(mavis_game::Rules::Hex { size: 7, swap: false });
     let ranking = HexOracle::new(settings).evaluate(&position).unwrap();
     let Some((row, column)) = Hex::new(7, false).row_and_column(ranking.best().unwrap()) else { panic!() };
@@ -176,7 +176,7 @@ fn the_opening_of_an_empty_board_is_best_in_the_middle() {
 fn boards_beyond_the_solver_are_judged_by_playouts() {
     use mavis_oracle::Oracle;
     use mavis_oracle::hex::{HexOracle, HexSettings};
-    let settings = HexSettings { playouts: 800, solver_nodes: 200, seed: 1 };
+    let settings = HexSettings { playouts: 800, solver_nodes: 200, seed: 1, ..HexSettings::default() };
     for size in [12, 19] {
         let rules = mavis_game::Rules::Hex { size, swap: false };
         let mut position = mavis_game::Position::start(rules);
@@ -191,5 +191,22 @@ fn boards_beyond_the_solver_are_judged_by_playouts() {
         assert_eq!(position.move_text(ranking.best().unwrap()), format!("a{size}"));
         assert!(ranking.moves[0].win_probability > 0.9, "{:?}", ranking.moves[0]);
         assert_eq!(HexOracle::new(settings).evaluate(&position).unwrap(), ranking);
+    }
+}
+
+/// Time that is up at once leaves the playouts before the first look at the clock, and every move its value; the solver has no say.
+#[test]
+fn playouts_end_with_their_time() {
+    use mavis_oracle::Oracle;
+    use mavis_oracle::hex::{HexOracle, HexSettings};
+    let late =
+        HexSettings { playouts: u32::MAX, time: Some(std::time::Duration::ZERO), ..HexSettings::default() };
+    let few = HexSettings { playouts: 64, solver_nodes: 0, ..HexSettings::default() };
+    for swap in [false, true] {
+        let mut position = mavis_game::Position::start(mavis_game::Rules::Hex { size: 5, swap });
+        position.play_text("a1").unwrap();
+        let [late, few] = [late, few].map(|settings| HexOracle::new(settings).evaluate(&position).unwrap());
+        assert_eq!(late, few);
+        assert_eq!(late.moves.len(), position.n_legal_moves());
     }
 }

@@ -42,7 +42,7 @@ pub fn add_oracles(registry: &mut Registry, search_path: Option<OsString>) {
             Key::new("argument", "the UCI engine for chess (default stockfish)"),
             Key::new("nodes", "nodes per position, playouts in Hex (default 100000 for engines, 20000 playouts)"),
             Key::new("depth", "depth in plies instead of nodes"),
-            Key::new("movetime", "milliseconds per position instead of nodes, engines only"),
+            Key::new("movetime", "milliseconds per position instead of nodes, engines and Hex only"),
             Key::new("threads", "threads of the engine (default 1)"),
             Key::new("hash", "mebibytes of the engine's hash (default what the nodes can fill)"),
         ],

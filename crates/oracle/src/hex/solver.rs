@@ -10,10 +10,12 @@ use super::connections::Kept;
 use crate::OracleError;
 use mavis_game::{Game, Hex, Move};
 use search::{OutOfNodes, Search};
+use std::time::Instant;
 
 /// Solves Hex positions on boards of up to 11x11, as far as a limit of nodes reaches.
 pub struct HexSolver {
     node_limit: u64,
+    deadline: Option<Instant>,
     n_nodes: u64,
 }
 
@@ -22,7 +24,7 @@ pub struct HexSolver {
 pub enum Solved<T> {
     /// The answer.
     Yes(T),
-    /// The node limit was reached first.
+    /// The node limit or the deadline was reached first.
     OutOfReach,
 }
 
@@ -30,7 +32,13 @@ impl HexSolver {
     /// A solver that gives up after it has looked at `node_limit` positions.
     #[must_use]
     pub fn new(node_limit: u64) -> Self {
-        Self { node_limit, n_nodes: 0 }
+        Self { node_limit, deadline: None, n_nodes: 0 }
+    }
+
+    /// Gives up at this moment as well, if there is one; the answer then depends on the machine.
+    #[must_use]
+    pub fn until(self, deadline: Option<Instant>) -> Self {
+        Self { deadline, ..self }
     }
 
     /// Positions looked at for the last answer.
@@ -45,7 +53,7 @@ impl HexSolver {
     /// When the board is larger than 11x11, the game is over, or the second player may still swap.
     pub fn wins(&mut self, position: &Hex) -> Result<Solved<bool>, OracleError> {
         let (geometry, board) = begin(position)?;
-        let mut search = Search::new(&geometry, self.node_limit, Kept::default());
+        let mut search = Search::new(&geometry, self.node_limit, Kept::default()).until(self.deadline);
         let proof = search.solve(&board);
         self.n_nodes = search.n_looks();
         Ok(proof.map_or(Solved::OutOfReach, |proof| Solved::Yes(proof.mover_wins)))
@@ -57,7 +65,7 @@ impl HexSolver {
     /// As for [`HexSolver::wins`].
     pub fn winning_moves(&mut self, position: &Hex) -> Result<Solved<Vec<Move>>, OracleError> {
         let (geometry, board) = begin(position)?;
-        let mut search = Search::new(&geometry, self.node_limit, Kept::default());
+        let mut search = Search::new(&geometry, self.node_limit, Kept::default()).until(self.deadline);
         let found = winning_cells(&mut search, &geometry, &board);
         self.n_nodes = search.n_looks();
         Ok(match found {

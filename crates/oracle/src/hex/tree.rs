@@ -5,6 +5,10 @@ use super::playout::Playout;
 use mavis_game::Side;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
+use std::time::Instant;
+
+/// Playouts between two looks at the clock, about a millisecond on 11x11.
+const PLAYOUTS_A_LOOK: u32 = 64;
 
 /// Visits at which the playouts' all-moves-as-first rates weigh as much as the move's own.
 ///
@@ -52,16 +56,25 @@ impl Tree {
         Self { nodes: Vec::new(), random, playout: Playout::default() }
     }
 
-    /// The win rate of every legal cell for the side to move, after `n_playouts` playouts in all, best first.
+    /// The win rate of every legal cell for the side to move, after `n_playouts` playouts in all or at the deadline, best first.
     ///
     /// A quarter of them is spread evenly over the moves, since every move needs a value and not only the best one.
     /// The best move is the one with the most visits. A move that the search tried a few times can have a higher rate by
     /// luck; the search has not preferred it, so its rate is reported as at most that of the best move.
-    pub(super) fn rates(&mut self, field: &Field, n_playouts: u32) -> Vec<(usize, f32)> {
+    pub(super) fn rates(
+        &mut self,
+        field: &Field,
+        n_playouts: u32,
+        deadline: Option<Instant>,
+    ) -> Vec<(usize, f32)> {
         self.nodes.clear();
         let root = self.grow(field);
         let n_moves = self.nodes[root].edges.len().max(1);
+        let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         for number in 0..n_playouts {
+            if number % PLAYOUTS_A_LOOK == 0 && number > 0 && is_late() {
+                break;
+            }
             let forced = (number % 4 == 0).then_some(number as usize / 4 % n_moves);
             self.simulate(field, root, forced);
         }

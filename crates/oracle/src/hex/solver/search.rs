@@ -11,6 +11,7 @@ use crate::hex::board::{Board, Cells, Geometry};
 use crate::hex::connections::Kept;
 use crate::hex::inferior::filled;
 use std::collections::HashMap;
+use std::time::Instant;
 
 /// How many positions, at least, have to be decided to prove that the side to move wins, or loses.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +52,7 @@ struct Open {
     n_asked: usize,
 }
 
-/// The node limit was reached.
+/// The node limit or the deadline was reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct OutOfNodes;
 
@@ -59,6 +60,7 @@ pub(super) struct OutOfNodes;
 pub(super) struct Search<'a> {
     geometry: &'a Geometry,
     node_limit: u64,
+    deadline: Option<Instant>,
     n_looks: u64,
     nodes: Vec<SolverNode>,
     known: HashMap<Board, u32>,
@@ -72,12 +74,18 @@ impl<'a> Search<'a> {
         Self {
             geometry,
             node_limit,
+            deadline: None,
             n_looks: 0,
             nodes: Vec::new(),
             known: HashMap::new(),
             claims: Claims::default(),
             examiner: Examiner::new(kept),
         }
+    }
+
+    /// Ends the search at this moment as well.
+    pub(super) fn until(self, deadline: Option<Instant>) -> Self {
+        Self { deadline, ..self }
     }
 
     /// Positions looked at so far.
@@ -121,7 +129,8 @@ impl<'a> Search<'a> {
         let state = match self.claims.ask(&board, 0, self.geometry.empty(&board)) {
             Word::Decided(claim) => State::Decided(claim),
             Word::Open { .. } => {
-                if self.n_looks >= self.node_limit {
+                let is_late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                if self.n_looks >= self.node_limit || is_late {
                     return Err(OutOfNodes);
                 }
                 self.n_looks += 1;

@@ -49,13 +49,21 @@ impl GameOracle {
             }
             Rules::Togyz => Box::new(effort.map_or_else(TogyzOracle::default, TogyzOracle::new)),
             Rules::Chess | Rules::Chess960 => Box::new(self.engine(rules)?),
-            Rules::Hex { .. } => {
-                let default = HexSettings::default();
-                let playouts = effort.map(|effort| u32::try_from(effort.nodes).unwrap_or(u32::MAX));
-                let playouts = playouts.filter(|&playouts| playouts < u32::MAX).unwrap_or(default.playouts);
-                Box::new(HexOracle::new(HexSettings { playouts, ..default }))
-            }
+            Rules::Hex { .. } => Box::new(HexOracle::new(self.hex_settings())),
         })
+    }
+
+    /// Playouts as nodes; a limit of time alone lifts their number.
+    fn hex_settings(&self) -> HexSettings {
+        let default = HexSettings::default();
+        let time = match self.spec.limit {
+            Limit::Time(time) => Some(time),
+            Limit::Nodes(_) | Limit::Depth(_) => None,
+        };
+        let playouts = self.spec.effort.map(|effort| u32::try_from(effort.nodes).unwrap_or(u32::MAX));
+        let usual = if time.is_some() { u32::MAX } else { default.playouts };
+        let playouts = playouts.filter(|&playouts| playouts < u32::MAX).unwrap_or(usual);
+        HexSettings { playouts, time, ..default }
     }
 
     fn engine(&self, rules: Rules) -> Result<UciOracle, OracleError> {
@@ -94,5 +102,28 @@ impl Oracle for GameOracle {
             }
         };
         self.started[at].1.evaluate(position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn hex(limit: Limit, effort: Option<Effort>) -> (u32, Option<Duration>) {
+        let program = Err("not needed".to_owned());
+        let oracle = GameOracle::new(EngineSpec { program, options: Vec::new(), limit, effort });
+        let HexSettings { playouts, time, .. } = oracle.hex_settings();
+        (playouts, time)
+    }
+
+    #[test]
+    fn hex_takes_nodes_as_playouts_and_time_lifts_their_usual_number() {
+        let (nodes, second) = (Limit::Nodes(100_000), Duration::from_secs(1));
+        let effort = Some(Effort { depth: 60, nodes: 500 });
+        assert_eq!(hex(nodes, None), (HexSettings::default().playouts, None));
+        assert_eq!(hex(nodes, effort), (500, None));
+        assert_eq!(hex(Limit::Time(second), None), (u32::MAX, Some(second)));
+        assert_eq!(hex(Limit::Time(second), effort), (500, Some(second)));
     }
 }
