@@ -7,21 +7,25 @@ pub const NETS: BundledNets = &[
     BundledNet {
         name: "connect4",
         game: "connect4",
+        expand: None,
         bytes: include_bytes!("../../../models/probs-connect4.safetensors"),
     },
     BundledNet {
         name: "hex7",
         game: "hex:size=7",
+        expand: None,
         bytes: include_bytes!("../../../models/probs-hex7.safetensors"),
     },
     BundledNet {
         name: "othello",
         game: "othello",
+        expand: None,
         bytes: include_bytes!("../../../models/probs-othello.safetensors"),
     },
     BundledNet {
         name: "togyz",
         game: "togyz",
+        expand: None,
         bytes: include_bytes!("../../../models/probs-togyz.safetensors"),
     },
 ];

@@ -215,4 +215,17 @@ impl Model {
         };
         Ok(small.save(path)?)
     }
+
+    /// Connect Four nets as they begin: what a player with them knows comes from its search alone.
+    #[cfg(test)]
+    pub(crate) fn untrained(algorithm: crate::Algorithm) -> Self {
+        use mavis_game::{Position, Rules};
+        use mavis_net::NetworkConfig as _;
+        let preset = crate::preset("small", Rules::Connect4).expect("a preset");
+        let settings = ProbsSettings { algorithm, ..preset };
+        let config = ModelConfig::new(&Position::start(Rules::Connect4), &settings).expect("fits");
+        let parameters = [&config.value, &config.action].map(|net| net.initial_parameters().expect("fits"));
+        assert_eq!(config.layout().expect("fits").len(), parameters.concat().len());
+        Self::from_parameters(config, parameters.concat(), Device::Cpu).expect("fits")
+    }
 }

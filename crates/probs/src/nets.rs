@@ -12,6 +12,8 @@ pub struct BundledNet {
     pub name: &'static str,
     /// The game as users name it: `hex:size=7`.
     pub game: &'static str,
+    /// What the option `expand` of a player is where nothing limits its search. `None` means the move at once.
+    pub expand: Option<u32>,
     /// A model as `mavis probs train` writes it.
     pub bytes: &'static [u8],
 }
@@ -32,6 +34,13 @@ impl BundledNet {
 /// The names, for help.
 pub(crate) fn names(nets: BundledNets) -> String {
     nets.iter().map(|net| net.name).collect::<Vec<_>>().join(", ")
+}
+
+/// What players do that are given no limit, for help.
+pub(crate) fn usual(nets: BundledNets) -> String {
+    let searching =
+        nets.iter().filter_map(|net| net.expand.map(|expand| format!("; {}: {expand}", net.name)));
+    format!("none: the best q-value at once{}", searching.collect::<String>())
 }
 
 /// The names, for errors.

@@ -179,17 +179,10 @@ impl Oracle for NetOracle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ModelConfig, ProbsSettings, preset};
-    use mavis_net::NetworkConfig as _;
 
-    /// Nets as they begin: what they know comes from the search alone.
     fn untrained(algorithm: Algorithm, simulations: u32) -> NetOracle {
-        let settings = ProbsSettings { algorithm, ..preset("small", Rules::Connect4).expect("a preset") };
-        let config = ModelConfig::new(&Position::start(Rules::Connect4), &settings).unwrap();
-        let parameters = [&config.value, &config.action].map(|net| net.initial_parameters().expect("fits"));
-        assert_eq!(config.layout().expect("fits").len(), parameters.concat().len());
-        let model = Model::from_parameters(config, parameters.concat(), Device::Cpu).expect("fits");
-        NetOracle { model: Arc::new(model), rules: Rules::Connect4, name: "net".to_owned(), simulations }
+        let model = Arc::new(Model::untrained(algorithm));
+        NetOracle { model, rules: Rules::Connect4, name: "net".to_owned(), simulations }
     }
 
     fn after(columns: &str) -> Position {

@@ -4,7 +4,7 @@ mod think;
 
 use crate::{
     Algorithm, BundledNets, Model, Planes, ProbsError,
-    nets::{known, names},
+    nets::{known, names, usual},
 };
 use mavis_game::{FromRules, Game, Position};
 use mavis_net::Device;
@@ -45,6 +45,8 @@ pub struct ProbsPlayer<G: Game = Position> {
     /// Where the nets of another game come from. `None` means that it plays one game only.
     others: Option<(BundledNets, Device)>,
     effort: Effort,
+    /// Expansions where neither the effort nor the turn limits a search. `None` means no search then.
+    usual: Option<u32>,
 }
 
 impl<G: Planes> ProbsPlayer<G> {
@@ -54,14 +56,17 @@ impl<G: Planes> ProbsPlayer<G> {
     /// When the model is of another game.
     pub fn new(name: String, model: Arc<Model>, effort: Effort) -> Result<Self, ProbsError> {
         let rules = model.config.rules::<G>()?;
-        Ok(Self { name, own: Some((model, rules)), others: None, effort })
+        Ok(Self { name, own: Some((model, rules)), others: None, effort, usual: None })
     }
 
     /// The search to do under the limits of a turn; `None` for the move at once.
     fn search(&self, turn: &Turn<'_, G>) -> Option<(beam::BeamSettings, Stop)> {
-        let Effort { expansions, time, depth } = self.effort;
+        let Effort { mut expansions, time, depth } = self.effort;
         if expansions.is_none() && time.is_none() {
-            return None;
+            let usual = self.usual?;
+            let Limit { time, nodes, clock, infinite, .. } = &turn.limit;
+            let is_limited = time.is_some() || nodes.is_some() || clock.is_some() || *infinite;
+            expansions = (!is_limited).then_some(usual);
         }
         let now = Instant::now();
         let own = Limit { time, ..Limit::default() }.deadline(now, OVERHEAD);
@@ -96,6 +101,7 @@ impl<G: Planes + FromRules> ProbsPlayer<G> {
         let model = net.load::<G>(device).map_err(player_error)?;
         let model = Arc::new(model);
         self.own = Some((Arc::clone(&model), rules));
+        self.usual = net.expand;
         Ok(model)
     }
 }
@@ -170,7 +176,7 @@ pub fn add_bundled_probs<G: Planes + FromRules>(registry: &mut Registry<G>, nets
             Key::new("argument", &argument),
             Key::new(
                 "expand",
-                "nodes of a beam search a move, or simulations (default none: the best q-value at once)",
+                &format!("nodes of a beam search a move, or simulations (default {})", usual(nets)),
             ),
             Key::new("time", "seconds of search a move (default none)"),
             Key::new("device", "cpu, cuda, or auto for a GPU where there is one (default cpu)"),
@@ -192,30 +198,37 @@ fn build<G: Planes + FromRules>(
     let time = options.seconds("time")?;
     let device: Device = options.value("device")?.unwrap_or_default();
     let effort = Effort { expansions, time, depth };
-    let (label, model) = match argument.as_deref() {
+    let (label, loaded) = match argument.as_deref() {
         None if nets.is_empty() => {
             return Err(unavailable("name a model: probs:runs/first/best.safetensors".to_owned()));
         }
         None => ("probs".to_owned(), None),
         Some(name) => {
-            let model = load::<G>(name, nets, device)?;
-            (format!("probs:{}", short(name)), Some(model))
+            let loaded = load::<G>(name, nets, device)?;
+            (format!("probs:{}", short(name)), Some(loaded))
         }
     };
     let name = label + &effort.to_string();
-    let player = match model {
-        Some(model) => ProbsPlayer::<G>::new(name, Arc::new(model), effort)
-            .map_err(|error| unavailable(error.to_string()))?,
-        None => ProbsPlayer { name, own: None, others: Some((nets, device)), effort },
+    let player = match loaded {
+        Some((model, usual)) => {
+            let player = ProbsPlayer::<G>::new(name, Arc::new(model), effort);
+            ProbsPlayer { usual, ..player.map_err(|error| unavailable(error.to_string()))? }
+        }
+        None => ProbsPlayer { name, own: None, others: Some((nets, device)), effort, usual: None },
     };
     Ok(Box::new(player))
 }
 
-/// Nets by the name of bundled ones or by their file.
-fn load<G: Planes + FromRules>(name: &str, nets: BundledNets, device: Device) -> Result<Model, BuildError> {
+/// Nets by the name of bundled ones or by their file, and their usual expansions.
+fn load<G: Planes + FromRules>(
+    name: &str,
+    nets: BundledNets,
+    device: Device,
+) -> Result<(Model, Option<u32>), BuildError> {
     let unavailable = |reason: String| BuildError::Unavailable { player: "probs".to_owned(), reason };
     let path = Path::new(name);
-    let loaded = match nets.iter().find(|net| net.name == name) {
+    let bundled = nets.iter().find(|net| net.name == name);
+    let loaded = match bundled {
         Some(net) => net.load::<G>(device),
         None if !nets.is_empty() && !path.exists() => {
             let reason = format!("'{name}' is neither a file nor a bundled net ({})", known(nets));
@@ -223,7 +236,8 @@ fn load<G: Planes + FromRules>(name: &str, nets: BundledNets, device: Device) ->
         }
         None => Model::load_on::<G>(path, device),
     };
-    loaded.map_err(|error| match error {
+    let usual = bundled.and_then(|net| net.expand);
+    loaded.map(|model| (model, usual)).map_err(|error| match error {
         ProbsError::Net(error) => BuildError::of_network("probs", &error),
         other => unavailable(other.to_string()),
     })
@@ -246,5 +260,32 @@ impl fmt::Display for Effort {
             Some(time) => write!(f, ",time={}", time.as_secs_f64()),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mavis_game::Rules;
+    use mavis_play::Thought;
+
+    #[test]
+    fn a_net_searches_as_it_usually_does_unless_limited_otherwise() {
+        let model = Arc::new(Model::untrained(Algorithm::Azero));
+        let visits = |usual, effort, limit| {
+            let player = ProbsPlayer::new("net".to_owned(), Arc::clone(&model), effort).expect("its game");
+            let mut player = ProbsPlayer { usual, ..player };
+            let position = Position::start(Rules::Connect4);
+            let mut sink = |_: &Thought| {};
+            let analysis = player.analyze(&mut Turn::alone(&position, limit, &mut sink)).expect("a move");
+            analysis.moves.iter().filter_map(|mv| mv.visits).sum::<u32>()
+        };
+        let given = Effort { expansions: Some(30), ..Effort::default() };
+        let nodes = |nodes| Limit { nodes: Some(nodes), ..Limit::default() };
+        assert_eq!(visits(None, Effort::default(), Limit::default()), 0);
+        assert_eq!(visits(None, Effort::default(), nodes(20)), 0);
+        assert_eq!(visits(Some(10), Effort::default(), Limit::default()), 10);
+        assert_eq!(visits(Some(10), Effort::default(), nodes(20)), 20);
+        assert_eq!(visits(Some(10), given, Limit::default()), 30);
     }
 }
