@@ -2,7 +2,7 @@
 # Trains the nets of models/probs-*.safetensors and what docs/probs.md compares them with, side by side:
 #   recipes/probs.sh            all runs below, then the files of each in $W/probs/out
 #   recipes/probs.sh collect    the files of the runs as they stand now
-# Cost: the four nets that ship took 33 (connect4-azero), 4 (othello-probs), 20 (togyz-azero) and 22 minutes (hex7-azero) with one
+# Cost: four of the nets that ship took 33 (connect4-azero), 4 (othello-probs), 20 (togyz-azero) and 22 minutes (hex7-azero) with one
 # thread each on two cores that had other work too; idle cores need less. A round with the settings of the paper takes 10 s of one.
 # A second call continues every run. On processors of one kind a run gives the same nets, whatever the number of threads and stops.
 # Environment: MAVIS the binary, W the folder of the runs (runs), RUNS names of some runs (all), THREADS of each run (1),
@@ -11,7 +11,7 @@ set -uo pipefail
 mavis=${MAVIS:-target/release/mavis} work=${W:-runs}/probs device=${DEVICE:-cpu}
 out=$work/out
 
-# Name and arguments. hex11-azero has no end that was tried and its net does not ship; it wants a GPU (DEVICE=cuda): 29 rounds (15,000 games, 61 M evaluations)
+# Name and arguments. hex11-azero has no end that was tried and is stopped by MINUTES; it wants a GPU (DEVICE=cuda): 29 rounds (15,000 games, 61 M evaluations)
 # took 993 s of one H200 that trained something else as well, and a round takes about 10 s where it is alone.
 runs() {
     local few="--set net=10k --set evaluation.games=40" azero="--algorithm azero"

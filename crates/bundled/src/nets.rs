@@ -11,6 +11,12 @@ pub const NETS: BundledNets = &[
         bytes: include_bytes!("../../../models/probs-connect4.safetensors"),
     },
     BundledNet {
+        name: "hex11",
+        game: "hex",
+        expand: Some(200),
+        bytes: include_bytes!("../../../models/probs-hex11.safetensors"),
+    },
+    BundledNet {
         name: "hex7",
         game: "hex:size=7",
         expand: None,

@@ -29,7 +29,7 @@ pub const HELP: &str = "Oracles:
   othello     alpha-beta, exact near the end: othello:nodes=300000,depth=10,exact_from=16
   togyz       alpha-beta: togyz:nodes=200000,depth=12
   hex         tree search, exact where its solver reaches (up to 11x11): hex:playouts=20000,solver_nodes=200,seed=0
-  net:NAME    bundled nets for their game (connect4, hex7, othello, togyz), by search: net:hex7,sims=400,device=cpu
+  net:NAME    bundled nets for their game (connect4, hex11, hex7, othello, togyz), by search: net:hex7,sims=400,device=cpu
   net:FILE    the same with nets of `mavis probs train`: net:best.safetensors
   player:LINE a player with a value for every move, such as player:mav-mcts:sims=400 or player:{mav-mcts:sims=400,device=cuda}
   htp:PROGRAM any HTP engine of Hex, by a command of its own: winning=COMMAND lists the winning moves of a color,

@@ -79,27 +79,33 @@ fn a_model_plays_at_once_and_with_search() {
 #[test]
 fn bundled_nets_play_by_name_and_by_the_game_without_a_file() {
     let mavis = mavis();
-    for (game, name) in
-        [("connect4", "connect4"), ("othello", "othello"), ("togyz", "togyz"), ("hex:size=7", "hex7")]
-    {
+    // Where nothing is said the net of Hex 11x11 searches, which takes long.
+    for (game, by_name, by_game) in [
+        ("connect4", "probs:connect4", "probs"),
+        ("othello", "probs:othello", "probs"),
+        ("togyz", "probs:togyz", "probs"),
+        ("hex:size=7", "probs:hex7", "probs"),
+        ("hex", "probs:hex11,expand=1", "probs:expand=1"),
+    ] {
         // The same nets either way: against the same opponent the games are equal, move for move.
-        let [by_name, by_game] = [format!("probs:{name}"), "probs".to_owned()].map(|player| {
+        let [named, found] = [by_name, by_game].map(|player| {
             let line = format!("play --game {game} --first {player} --second random --seed 5 --json");
             let game: serde_json::Value = serde_json::from_str(&mavis.stdout(&line)).unwrap();
             let moves = game["moves"].as_array().unwrap().iter();
             moves.map(|mv| mv["move"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
         });
-        assert!(by_name.len() > 6, "{name}: {by_name:?}");
-        assert_eq!(by_name, by_game, "{name}");
+        assert!(named.len() > 6, "{by_name}: {named:?}");
+        assert_eq!(named, found, "{by_name}");
     }
     let search = "play --game connect4 --first probs:connect4,expand=30 --second probs:time=0.02 --json";
     mavis.run(search);
     mavis.run("data selfplay --game connect4 -n 2 --oracle net:connect4,sims=20 --seed 1 --out judged");
     mavis.check_bad(
         "play --game chess --first probs --second random",
-        "no bundled net plays chess (bundled: connect4, hex7, othello, togyz); name a file: probs:FILE",
+        "no bundled net plays chess (bundled: connect4, hex11, hex7, othello, togyz); name a file: probs:FILE",
     );
-    mavis.check_bad("play --game hex --first probs --second random", "no bundled net plays hex");
+    mavis
+        .check_bad("play --game hex:size=9 --first probs --second random", "no bundled net plays hex:size=9");
     mavis.check_bad("play --game othello --first probs:connect4 --second random", "does not play othello");
     mavis.check_bad(
         "play --game connect4 --first probs:connect5 --second random",
