@@ -135,6 +135,9 @@ fn legality_has_a_column_for_each_input() {
     // The bundled model knows the rules of Connect Four.
     assert!(value(metrics, "%top_all F1 score") > 0.95, "{shown}");
     assert!(value(metrics, "state after a given move right") > 0.9, "{shown}");
+    // `%top_1 %best_action %state`: lines after a list of K moves.
+    assert!(value(metrics, "%best_action legal") > 0.9, "{shown}");
+    assert!(value(metrics, "state after %best_action right") > 0.9, "{shown}");
     mavis.check_bad("eval legality", "nothing to measure on");
     mavis.check_bad("eval legality --player random --ood 2", "no model");
     mavis.check_bad("eval legality --player mav:model=none --ood 2", "none");
