@@ -13,7 +13,7 @@ pub const NETS: BundledNets = &[
     BundledNet {
         name: "hex11",
         game: "hex",
-        expand: Some(200),
+        expand: Some(400),
         bytes: include_bytes!("../../../models/probs-hex11.safetensors"),
     },
     BundledNet {
