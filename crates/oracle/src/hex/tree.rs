@@ -201,3 +201,31 @@ fn final_rate(edge: &Edge) -> f32 {
     let rave = edge.rave_wins / edge.rave_visits;
     (edge.wins + RAVE_AT_THE_END * rave) / (edge.visits + RAVE_AT_THE_END)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mavis_game::{Game, Hex};
+
+    #[test]
+    fn the_most_visited_move_is_first_and_none_is_rated_above_it() {
+        let mut n_lucky = 0;
+        for seed in 0..12 {
+            let mut position = Hex::new(7, false);
+            for text in ["d4", "b6", "f2"].iter().take(seed as usize % 4) {
+                position.play_text(text).unwrap();
+            }
+            let field = Field::new(&position, position.side_to_move());
+            // Few playouts, so that moves tried a handful of times have rates by luck.
+            let mut tree = Tree::new(seed);
+            let rates = tree.rates(&field, 400, None);
+            let edges = &tree.nodes[0].edges;
+            let most = edges.iter().max_by(|a, b| a.visits.total_cmp(&b.visits)).unwrap();
+            let first = edges.iter().find(|edge| field.cell(usize::from(edge.place)) == rates[0].0).unwrap();
+            assert_eq!(first.visits, most.visits, "seed {seed}");
+            assert!(rates.windows(2).all(|pair| pair[0].1 >= pair[1].1), "seed {seed}");
+            n_lucky += edges.iter().filter(|edge| tree.value(edge) > rates[0].1).count();
+        }
+        assert!(n_lucky > 0, "no move was rated above the most visited one, so nothing was tested");
+    }
+}
