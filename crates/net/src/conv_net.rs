@@ -21,6 +21,9 @@ pub trait ConvNet: Send + Sync {
     /// Boards a call of [`predict`](ConvNet::predict) should bring along for the device to be busy. More are always taken.
     fn batch_hint(&self) -> usize;
 
+    /// Boards that a call takes in about the time of one.
+    fn boards_as_one(&self) -> usize;
+
     /// Outputs `[n, outputs]` of boards `[n, height, width, channels]`.
     ///
     /// # Errors

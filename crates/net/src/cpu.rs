@@ -9,6 +9,7 @@ mod attention_layer;
 mod backward;
 mod cached_attention;
 mod conv;
+mod conv_board;
 mod conv_lanes;
 mod conv_net;
 mod conv_pass;

@@ -123,6 +123,42 @@ fn predictions_do_not_depend_on_the_batch() {
     ));
 }
 
+/// One board alone goes another way through a net than many, and so do both after an update.
+#[test]
+fn wide_nets_predict_the_same_for_any_number_of_boards() {
+    let relu = ConvLayer::LeakyRelu { slope: 0.01 };
+    let wide = |last: &[ConvLayer]| ConvNetConfig {
+        input: [7, 8, 3],
+        layers: [
+            &[ConvLayer::Conv3x3 { channels: 32 }, relu, ConvLayer::Conv3x3 { channels: 40 }, relu],
+            last,
+        ]
+        .concat(),
+        init_seed: 4,
+    };
+    let policy = wide(&[ConvLayer::Conv3x3 { channels: 1 }]);
+    let value =
+        wide(&[ConvLayer::Conv3x3 { channels: 2 }, relu, ConvLayer::Dense { outputs: 33 }, ConvLayer::Tanh]);
+    for config in [policy, value] {
+        let state = TrainState::new(config.initial_parameters().unwrap());
+        let mut net = CpuConvNet::new(config.clone(), OptimizerSettings::default(), state).unwrap();
+        let (size, n_outputs) = (config.n_inputs(), net.n_outputs());
+        let boards: Vec<f32> = (0..33 * size).map(|i| ((i * i + 3 * i) % 7) as f32 / 7.0).collect();
+        for _ in 0..2 {
+            for weights in [Weights::Live, Weights::Average] {
+                let all = net.predict(&boards, weights).unwrap();
+                for n in [1, 2, 6, 8, 9, 13, 15] {
+                    let some = net.predict(&boards[..n * size], weights).unwrap();
+                    assert_eq!(some, all[..n * n_outputs], "{n} boards");
+                }
+            }
+            let targets = vec![0.5; 33 * n_outputs];
+            let targets = ConvTargets { values: &targets, weights: &targets, loss: ConvLoss::MeanSquared };
+            net.train_step(&boards, targets, &StepSettings { learning_rate: 0.1 }).unwrap();
+        }
+    }
+}
+
 #[test]
 fn what_is_not_a_number_is_an_error_and_changes_nothing() {
     let (mut boards, _, _) = data(40);

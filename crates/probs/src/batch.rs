@@ -42,6 +42,11 @@ impl<'a> Asker<'a> {
         self.net.batch_hint().max(BOARDS)
     }
 
+    /// Positions that take about the time of one.
+    pub(crate) fn boards_as_one(&self) -> u32 {
+        u32::try_from(self.net.boards_as_one()).unwrap_or(u32::MAX)
+    }
+
     /// Outputs for positions in any number; equal ones are passed through the net once.
     pub(crate) fn ask<G: Planes>(&self, positions: &[&G]) -> Result<Answers, ProbsError> {
         let mut places: KeyMap<u32> = KeyMap::with_capacity_and_hasher(positions.len(), Default::default());

@@ -5,6 +5,7 @@ mod think;
 use crate::{
     Algorithm, BundledNets, Model, Planes, ProbsError,
     nets::{known, names, usual},
+    puct::Tree,
 };
 use mavis_game::{FromRules, Game, Position};
 use mavis_net::Device;
@@ -47,6 +48,8 @@ pub struct ProbsPlayer<G: Game = Position> {
     effort: Effort,
     /// Expansions where neither the effort nor the turn limits a search. `None` means no search then.
     usual: Option<u32>,
+    /// The tree of the last move, from which the next one goes on.
+    tree: Option<Tree<G>>,
 }
 
 impl<G: Planes> ProbsPlayer<G> {
@@ -56,7 +59,7 @@ impl<G: Planes> ProbsPlayer<G> {
     /// When the model is of another game.
     pub fn new(name: String, model: Arc<Model>, effort: Effort) -> Result<Self, ProbsError> {
         let rules = model.config.rules::<G>()?;
-        Ok(Self { name, own: Some((model, rules)), others: None, effort, usual: None })
+        Ok(Self { name, own: Some((model, rules)), others: None, effort, usual: None, tree: None })
     }
 
     /// The search to do under the limits of a turn; `None` for the move at once.
@@ -122,7 +125,8 @@ impl<G: Planes + FromRules> Player<G> for ProbsPlayer<G> {
     fn analyze(&mut self, turn: &mut Turn<'_, G>) -> Result<Analysis, PlayerError> {
         let model = self.model(turn.position.rules())?;
         let search = self.search(turn);
-        let (mut opinions, nodes) = think(turn.position, &model, search.as_ref()).map_err(player_error)?;
+        let thought = think(turn.position, &model, search.as_ref(), &mut self.tree);
+        let (mut opinions, nodes) = thought.map_err(player_error)?;
         opinions.retain(|opinion| turn.limit.allows(opinion.mv));
         // A stable sort: equals stay in the order of the rules, as in training.
         opinions.sort_by(|a, b| b.order.total_cmp(&a.order));
@@ -214,7 +218,9 @@ fn build<G: Planes + FromRules>(
             let player = ProbsPlayer::<G>::new(name, Arc::new(model), effort);
             ProbsPlayer { usual, ..player.map_err(|error| unavailable(error.to_string()))? }
         }
-        None => ProbsPlayer { name, own: None, others: Some((nets, device)), effort, usual: None },
+        None => {
+            ProbsPlayer { name, own: None, others: Some((nets, device)), effort, usual: None, tree: None }
+        }
     };
     Ok(Box::new(player))
 }
@@ -287,5 +293,28 @@ mod tests {
         assert_eq!(visits(Some(10), Effort::default(), Limit::default()), 10);
         assert_eq!(visits(Some(10), Effort::default(), nodes(20)), 20);
         assert_eq!(visits(Some(10), given, Limit::default()), 30);
+    }
+
+    #[test]
+    fn the_next_move_goes_on_from_the_tree_of_the_last_one() {
+        let model = Arc::new(Model::untrained(Algorithm::Azero));
+        let effort = Effort { expansions: Some(60), ..Effort::default() };
+        let mut player = ProbsPlayer::new("net".to_owned(), model, effort).expect("its game");
+        let mut visits = |position: &Position| {
+            let mut sink = |_: &Thought| {};
+            let analysis =
+                player.analyze(&mut Turn::alone(position, Limit::default(), &mut sink)).expect("a move");
+            analysis.moves.iter().map(|mv| (mv.mv, mv.visits.unwrap_or(0))).collect::<Vec<_>>()
+        };
+        let total = |visits: &[(mavis_game::Move, u32)]| visits.iter().map(|(_, n)| *n).sum::<u32>();
+        let mut position = Position::start(Rules::Connect4);
+        let first = visits(&position);
+        assert_eq!(total(&first), 60);
+        assert_eq!(visits(&position), first, "the same question has the same answer");
+        position.play(first[0].0).expect("legal");
+        let second = visits(&position);
+        assert_eq!(total(&second), 60 + first[0].1 - 1, "what was known of the position is kept");
+        // A position that does not follow begins anew.
+        assert_eq!(total(&visits(&Position::start(Rules::Connect4))), 60);
     }
 }

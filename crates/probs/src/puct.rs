@@ -188,6 +188,33 @@ impl<G: Planes> Tree<G> {
         };
     }
 
+    /// What is known of a position one or two moves below the root, as a tree of its own. `None` where it is not in the tree.
+    pub(crate) fn below(&self, state: &G) -> Option<Self> {
+        let children = |node: usize| self.nodes[node].edges.iter().filter_map(|edge| edge.child);
+        let replies = children(self.root).flat_map(children);
+        let mut known = children(self.root).chain(replies);
+        let from = known.find(|&node| self.nodes[node].state == *state)?;
+        let copy = |node: &PuctNode<G>| PuctNode {
+            state: node.state.clone(),
+            end: node.end,
+            value: node.value,
+            edges: node.edges.clone(),
+        };
+        let mut nodes = vec![copy(&self.nodes[from])];
+        let mut next = 0;
+        // Children still have the numbers of the whole tree; each gets its new one as it is appended.
+        while next < nodes.len() {
+            for edge in 0..nodes[next].edges.len() {
+                if let Some(child) = nodes[next].edges[edge].child {
+                    nodes[next].edges[edge].child = Some(nodes.len());
+                    nodes.push(copy(&self.nodes[child]));
+                }
+            }
+            next += 1;
+        }
+        Some(Self { nodes, unvisited: self.unvisited, root: 0, path: Vec::new(), leaf: 0 })
+    }
+
     /// The edge of greatest value plus exploration. `None` at a leaf.
     fn best_edge(&self, node: usize, c_puct: f32) -> Option<usize> {
         let edges = &self.nodes[node].edges;
@@ -318,8 +345,39 @@ mod tests {
             }
         }
         let kept = tree.means()[2].2 - 1;
+        let mut after = Connect4::default();
+        after.play(Move(2)).unwrap();
+        let below = tree.below(&after).unwrap();
+        assert!(tree.below(tree.state()).is_none(), "the root is not below itself");
         tree.play(Move(2));
         assert_eq!(tree.visits(), kept);
         assert_eq!(tree.state().ply(), 1);
+        assert_eq!((below.means(), below.state()), (tree.means(), tree.state()));
+        assert!(below.nodes.len() < tree.nodes.len());
+        after.play(Move(3)).unwrap();
+        let further = below.below(&after).unwrap();
+        assert_eq!(further.means(), tree.below(&after).unwrap().means());
+        let reached = |mv| below.means().iter().any(|(known, _, visits)| *known == mv && *visits > 1);
+        assert!(reached(Move(3)) && further.visits() > 0);
+    }
+
+    #[test]
+    fn a_tree_of_its_own_grows_like_the_whole_one() {
+        let grow = |tree: &mut Tree<Connect4>, n| {
+            while tree.visits() < n {
+                if let Some(leaf) = tree.select(1.5).copied() {
+                    let value = (leaf.occupied().count_ones() % 5) as f32 / 5.0 - 0.4;
+                    tree.feed(priors(&leaf, &[0.3, 0.1, 0.0, 0.5, 0.2, 0.1, 0.0]), value);
+                }
+            }
+        };
+        let mut whole = Tree::new(Connect4::default(), Unvisited::Parent);
+        grow(&mut whole, 300);
+        let mut after = Connect4::default();
+        [3, 2].iter().for_each(|column| after.play(Move(*column)).unwrap());
+        let mut part = whole.below(&after).unwrap();
+        [3, 2].iter().for_each(|column| whole.play(Move(*column)));
+        [&mut whole, &mut part].into_iter().for_each(|tree| grow(tree, 300));
+        assert_eq!(whole.means(), part.means());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A value of a layer is an array with one lane a board. A weight is then one number for all lanes, nothing is gathered, cells
 //! outside the board cost nothing, and layers of a few channels run as fast as wide ones. What a board gets does not depend on
-//! the boards beside it.
+//! the boards beside it. A few boards go through [`conv_board`](super::conv_board) one after the other instead.
 
 use super::activation;
 use super::scalar::fma;
@@ -10,17 +10,11 @@ use crate::conv_net::{ConvLayer, PlacedLayer};
 
 /// Boards that go together: two vectors of AVX2 for every weight that is loaded.
 pub(crate) const LANES: usize = 16;
-/// Lanes of a call with few boards, which take half the time.
-const FEW: usize = 8;
 /// Outputs computed at once: with two vectors each they fill 12 of the 16 registers.
 const BLOCK: usize = 6;
 
 /// Memory of one thread: what a layer reads and writes.
-#[derive(Default)]
-pub(crate) struct LaneMemory {
-    many: [Vec<[f32; LANES]>; 2],
-    few: [Vec<[f32; FEW]>; 2],
-}
+pub(crate) type LaneMemory = [Vec<[f32; LANES]>; 2];
 
 /// Outputs `[n, outputs]` of inputs `[n, inputs]`.
 pub(crate) fn predict(
@@ -35,24 +29,20 @@ pub(crate) fn predict(
         (first.input.iter().product::<usize>(), last.output.iter().product::<usize>());
     let boards = inputs.chunks(n_inputs * LANES).zip(outputs.chunks_mut(n_outputs * LANES));
     for (inputs, outputs) in boards {
-        if inputs.len() <= n_inputs * FEW {
-            pass(layers, parameters, (inputs, n_inputs), (outputs, n_outputs), &mut memory.few);
-        } else {
-            pass(layers, parameters, (inputs, n_inputs), (outputs, n_outputs), &mut memory.many);
-        }
+        pass(layers, parameters, (inputs, n_inputs), (outputs, n_outputs), memory);
     }
 }
 
-/// Up to `L` boards through all layers.
-fn pass<const L: usize>(
+/// Up to [`LANES`] boards through all layers.
+fn pass(
     layers: &[PlacedLayer],
     parameters: &[f32],
     (inputs, n_inputs): (&[f32], usize),
     (outputs, n_outputs): (&mut [f32], usize),
-    [x, y]: &mut [Vec<[f32; L]>; 2],
+    [x, y]: &mut LaneMemory,
 ) {
     x.clear();
-    x.resize(n_inputs, [0.0; L]);
+    x.resize(n_inputs, [0.0; LANES]);
     for (lane, board) in inputs.chunks_exact(n_inputs).enumerate() {
         x.iter_mut().zip(board).for_each(|(x, value)| x[lane] = *value);
     }
@@ -60,12 +50,12 @@ fn pass<const L: usize>(
         let n = placed.output.iter().product();
         match placed.layer {
             ConvLayer::Conv3x3 { .. } => {
-                y.resize(n, [0.0; L]);
+                y.resize(n, [0.0; LANES]);
                 convolve(y, x, placed, parameters);
                 std::mem::swap(x, y);
             }
             ConvLayer::Dense { .. } => {
-                y.resize(n, [0.0; L]);
+                y.resize(n, [0.0; LANES]);
                 let rows = Rows { parameters, placed, n_inputs: x.len() };
                 rows.outputs(y, [(0, &x[..])].into_iter());
                 std::mem::swap(x, y);
@@ -78,7 +68,7 @@ fn pass<const L: usize>(
     }
 }
 
-fn convolve<const L: usize>(y: &mut [[f32; L]], x: &[[f32; L]], placed: &PlacedLayer, parameters: &[f32]) {
+fn convolve(y: &mut [[f32; LANES]], x: &[[f32; LANES]], placed: &PlacedLayer, parameters: &[f32]) {
     let [height, width, inputs] = placed.input;
     let rows = Rows { parameters, placed, n_inputs: 9 * inputs };
     for (cell, y) in y.chunks_exact_mut(placed.output[2]).take(height * width).enumerate() {
@@ -104,33 +94,33 @@ struct Rows<'a> {
 impl Rows<'_> {
     /// Outputs from pieces of the input, each with the place of its weights in a row.
     #[inline]
-    fn outputs<'x, const L: usize>(
+    fn outputs<'x>(
         self,
-        y: &mut [[f32; L]],
-        pieces: impl Iterator<Item = (usize, &'x [[f32; L]])> + Clone,
+        y: &mut [[f32; LANES]],
+        pieces: impl Iterator<Item = (usize, &'x [[f32; LANES]])> + Clone,
     ) {
         for (block, y) in y[..self.placed.output[2]].chunks_mut(BLOCK).enumerate() {
             let first = block * BLOCK;
             match y.len() {
-                6 => self.block::<6, L>(y, first, pieces.clone()),
-                5 => self.block::<5, L>(y, first, pieces.clone()),
-                4 => self.block::<4, L>(y, first, pieces.clone()),
-                3 => self.block::<3, L>(y, first, pieces.clone()),
-                2 => self.block::<2, L>(y, first, pieces.clone()),
-                _ => self.block::<1, L>(y, first, pieces.clone()),
+                6 => self.block::<6>(y, first, pieces.clone()),
+                5 => self.block::<5>(y, first, pieces.clone()),
+                4 => self.block::<4>(y, first, pieces.clone()),
+                3 => self.block::<3>(y, first, pieces.clone()),
+                2 => self.block::<2>(y, first, pieces.clone()),
+                _ => self.block::<1>(y, first, pieces.clone()),
             }
         }
     }
 
     #[inline(always)]
-    fn block<'x, const O: usize, const L: usize>(
+    fn block<'x, const O: usize>(
         self,
-        y: &mut [[f32; L]],
+        y: &mut [[f32; LANES]],
         first: usize,
-        pieces: impl Iterator<Item = (usize, &'x [[f32; L]])>,
+        pieces: impl Iterator<Item = (usize, &'x [[f32; LANES]])>,
     ) {
         let bias = &self.parameters[self.placed.bias + first..][..O];
-        let mut sums: [[f32; L]; O] = std::array::from_fn(|o| [bias[o]; L]);
+        let mut sums: [[f32; LANES]; O] = std::array::from_fn(|o| [bias[o]; LANES]);
         let row =
             |o: usize| &self.parameters[self.placed.weight + (first + o) * self.n_inputs..][..self.n_inputs];
         let rows: [&[f32]; O] = std::array::from_fn(row);
@@ -139,7 +129,7 @@ impl Rows<'_> {
             for (i, x) in x.iter().enumerate() {
                 for o in 0..O {
                     let weight = weights[o][i];
-                    for lane in 0..L {
+                    for lane in 0..LANES {
                         sums[o][lane] = fma(weight, x[lane], sums[o][lane]);
                     }
                 }

@@ -1,9 +1,11 @@
 //! A [`ConvNetConfig`] on CPU, for playing and for training.
 
 use std::cell::RefCell;
+use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
+use super::conv_board::{self, BoardMemory, PackedNet};
 use super::conv_lanes::{self, LANES, LaneMemory};
 use super::conv_pass::{ConvMemory, ConvPass, loss_only};
 use super::update::update;
@@ -27,11 +29,16 @@ pub struct CpuConvNet {
     optimizer: OptimizerSettings,
     state: TrainState,
     gradient: Vec<f32>,
+    /// Live and averaged weights packed for single boards, made when they are first wanted; an update forgets them.
+    packed: [OnceLock<PackedNet>; 2],
+    /// What packing costs in outputs that are missing.
+    padding: f64,
 }
 
 thread_local! {
     static MEMORY: RefCell<ConvMemory> = RefCell::default();
     static LANE_MEMORY: RefCell<LaneMemory> = RefCell::default();
+    static BOARD_MEMORY: RefCell<BoardMemory> = RefCell::default();
 }
 
 impl CpuConvNet {
@@ -48,7 +55,9 @@ impl CpuConvNet {
         state.validate(&layout)?;
         let n_outputs = config.n_outputs()?;
         let gradient = vec![0.0; layout.len()];
-        Ok(Self { config, layout, layers, n_outputs, optimizer, state, gradient })
+        let padding = conv_board::padding(&layers);
+        let packed = Default::default();
+        Ok(Self { config, layout, layers, n_outputs, optimizer, state, gradient, packed, padding })
     }
 
     /// The shape.
@@ -78,6 +87,7 @@ impl CpuConvNet {
     pub fn set_state(&mut self, state: TrainState) -> Result<(), NetError> {
         state.validate(&self.layout)?;
         self.state = state;
+        self.packed = Default::default();
         self.gradient.fill(0.0);
         Ok(())
     }
@@ -97,6 +107,12 @@ impl CpuConvNet {
         let parameters = self.parameters(weights);
         let mut out = vec![0.0; n * self.n_outputs];
         let run = |(out, inputs): (&mut [f32], &[f32])| {
+            if conv_board::is_faster(inputs.len() / size, self.padding) {
+                let mut memory = BOARD_MEMORY.take();
+                self.packed(weights).predict(&self.layers, inputs, out, &mut memory);
+                BOARD_MEMORY.set(memory);
+                return;
+            }
             let mut memory = LANE_MEMORY.take();
             conv_lanes::predict(&self.layers, parameters, inputs, out, &mut memory);
             LANE_MEMORY.set(memory);
@@ -172,6 +188,7 @@ impl CpuConvNet {
     /// # Errors
     /// [`NetError::NotFinite`] when the gradient norm is not finite: nothing is changed but the gradient, which is cleared.
     pub fn update(&mut self, settings: &StepSettings) -> Result<UpdateReport, NetError> {
+        self.packed = Default::default();
         update(&mut self.state, &mut self.gradient, &self.layout, &self.optimizer, settings)
     }
 
@@ -188,6 +205,11 @@ impl CpuConvNet {
         let loss = self.forward_backward(inputs, targets)?;
         self.update(settings)?;
         Ok(loss)
+    }
+
+    fn packed(&self, weights: Weights) -> &PackedNet {
+        let packed = &self.packed[usize::from(weights == Weights::Average)];
+        packed.get_or_init(|| PackedNet::new(&self.layers, self.parameters(weights)))
     }
 
     fn parameters(&self, weights: Weights) -> &[f32] {
@@ -209,6 +231,11 @@ impl ConvNet for CpuConvNet {
 
     fn batch_hint(&self) -> usize {
         BOARDS
+    }
+
+    fn boards_as_one(&self) -> usize {
+        // Where a full pass gains less than half, a search is better off without leaves that it has to guess.
+        if conv_board::is_faster(LANES / 2, self.padding) { 1 } else { LANES }
     }
 
     fn predict(&self, inputs: &[f32], weights: Weights) -> Result<Vec<f32>, NetError> {

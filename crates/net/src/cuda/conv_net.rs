@@ -17,6 +17,8 @@ use crate::trainer::{StepSettings, TrainState, UpdateReport, Weights};
 /// Boards that keep a GPU busy: the smallest nets have some 40 cells, and a block takes 128. Callers that wait in groups of a quarter of
 /// this (`mavis-probs`) still fill it on a board of 11x11.
 const BATCH_HINT: usize = 2048;
+/// A pass takes as long for so many boards as for one, and more of them at once would widen a search.
+const BOARDS_AS_ONE: usize = 16;
 
 /// A small net with its optimizer on a GPU. Sums are f32 throughout, and the same from run to run.
 ///
@@ -157,6 +159,10 @@ impl ConvNet for CudaConvNet {
 
     fn batch_hint(&self) -> usize {
         BATCH_HINT
+    }
+
+    fn boards_as_one(&self) -> usize {
+        BOARDS_AS_ONE
     }
 
     fn predict(&self, inputs: &[f32], weights: Weights) -> Result<Vec<f32>, NetError> {

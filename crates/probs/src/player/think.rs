@@ -1,7 +1,7 @@
 //! What a model thinks of every move, at once or by search under a deadline.
 
 use crate::{
-    Algorithm, Model, Planes, ProbsError, Unvisited,
+    Algorithm, Model, Planes, ProbsError,
     batch::Asker,
     puct::{Tree, priors},
 };
@@ -33,11 +33,12 @@ pub(super) struct Opinion {
     pub(super) visits: Option<u32>,
 }
 
-/// Opinions on every legal move, and the nodes looked at.
+/// Opinions on every legal move, and the nodes looked at. `tree` is the one of the move before, if there was one, and becomes this one's.
 pub(super) fn think<G: Planes>(
     state: &G,
     model: &Model,
     search: Option<&(BeamSettings, Stop)>,
+    tree: &mut Option<Tree<G>>,
 ) -> Result<(Vec<Opinion>, u64), ProbsError> {
     let v = Asker::new(&*model.value, Weights::Live);
     let q = Asker::new(&*model.action, Weights::Live);
@@ -46,7 +47,9 @@ pub(super) fn think<G: Planes>(
         match model.config.algorithm {
             Algorithm::Probs => beam_within(state, settings, stop, (&v, &q), &mut opinions)?,
             Algorithm::Azero => {
-                simulate(state, (settings.expansions, model.config.unvisited), stop, (&v, &q), &mut opinions)?
+                let known = tree.take().and_then(|tree| tree.below(state));
+                let begun = known.unwrap_or_else(|| Tree::new(state.clone(), model.config.unvisited));
+                *tree = Some(simulate(begun, settings.expansions, stop, (&v, &q), &mut opinions)?);
             }
         }
     }
@@ -149,18 +152,19 @@ pub(crate) fn beam_values<G: Planes>(
     Ok(values)
 }
 
-/// MCTS over value and policy; most visits first, then the prior.
+/// MCTS over value and policy, with so many simulations beside those that a tree has already; most visits first, then the prior.
 fn simulate<G: Planes>(
-    state: &G,
-    (simulations, unvisited): (u32, Unvisited),
+    mut tree: Tree<G>,
+    simulations: u32,
     stop: &Stop,
     (v, q): (&Asker<'_>, &Asker<'_>),
     opinions: &mut [Opinion],
-) -> Result<(), ProbsError> {
-    let mut tree = Tree::new(state.clone(), unvisited);
+) -> Result<Tree<G>, ProbsError> {
+    let simulations = tree.visits().saturating_add(simulations);
     while (!tree.is_expanded() || tree.visits() < simulations) && !stop.is_due() {
-        // A net takes as long for sixteen boards as for one; a small tree would only be widened by them.
-        let at_once = (1 + tree.visits() / 16).min(16).min(simulations.saturating_sub(tree.visits()).max(1));
+        // As many leaves as a net takes in the time of one; a small tree would only be widened by them.
+        let at_once = (1 + tree.visits() / 16).min(v.boards_as_one());
+        let at_once = at_once.min(simulations.saturating_sub(tree.visits()).max(1));
         let pending = tree.select_many(at_once, 2.0);
         let leaves: Vec<&G> = pending.iter().map(|leaf| tree.waiting(leaf)).collect();
         let (values, logits) = (v.ask(&leaves)?, q.ask(&leaves)?);
@@ -176,5 +180,5 @@ fn simulate<G: Planes>(
         opinion.value = (visits > 0).then_some(mean);
         opinion.visits = Some(visits);
     }
-    Ok(())
+    Ok(tree)
 }
