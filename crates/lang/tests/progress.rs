@@ -2,22 +2,29 @@
 #![allow(clippy::unwrap_used, reason = "a test says so by failing")]
 
 use crate::support::{Annotated, GAMES, random, random_play};
+use mavis_game::{Game, Move, Position};
 use mavis_lang::{
-    AnswerProgress, Commands, ExampleBuilder, Forms, Given, Request, Step, Variety, moves, parse_answer,
-    parse_tracked, vocab::LINE_END, vocabulary,
+    AnswerProgress, Commands, Example, ExampleBuilder, Forms, Given, Request, Step, Variety, moves,
+    parse_answer, parse_tracked, vocab::LINE_END, vocabulary,
 };
 use rand::Rng;
+
+/// An example of a position with commands drawn for it.
+fn drawn(position: Position, previous: Option<(Position, Move)>, rng: &mut impl Rng) -> (Commands, Example) {
+    let rules = position.rules();
+    let annotated = Annotated::random(position, previous, rng);
+    let tracking = annotated.previous.is_some();
+    let commands = Variety::default().draw(rules, annotated.moves.len(), tracking, rng);
+    let example = ExampleBuilder::default().build(&annotated.as_annotation(), &commands, rng).unwrap();
+    (commands, example)
+}
 
 #[test]
 fn an_answer_is_done_at_its_last_token_and_not_before() {
     let mut rng = random(5);
     for rules in GAMES {
         for (position, previous) in random_play(rules, 120, 6) {
-            let annotated = Annotated::random(position, previous, &mut rng);
-            let tracking = annotated.previous.is_some();
-            let commands = Variety::default().draw(rules, annotated.moves.len(), tracking, &mut rng);
-            let example =
-                ExampleBuilder::default().build(&annotated.as_annotation(), &commands, &mut rng).unwrap();
+            let (commands, example) = drawn(position, previous, &mut rng);
             let output = example.output();
             let mut progress = AnswerProgress::new(&commands);
             let mut n_values = 0;
@@ -83,11 +90,7 @@ fn fields_of_a_state_are_taken_at_once_as_they_are_one_by_one() {
     let mut n_states = 0;
     for rules in GAMES {
         for (position, previous) in random_play(rules, 60, 10) {
-            let annotated = Annotated::random(position, previous, &mut rng);
-            let tracking = annotated.previous.is_some();
-            let commands = Variety::default().draw(rules, annotated.moves.len(), tracking, &mut rng);
-            let example =
-                ExampleBuilder::default().build(&annotated.as_annotation(), &commands, &mut rng).unwrap();
+            let (commands, example) = drawn(position, previous, &mut rng);
             let output = example.output();
             let mut progress = AnswerProgress::new(&commands);
             for (at, &token) in output.iter().enumerate() {

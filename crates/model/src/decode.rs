@@ -67,6 +67,11 @@ impl MavDecoder {
         self.input
     }
 
+    /// Whether the network looks at the places of tokens.
+    fn has_places(&self) -> bool {
+        self.decoder.config().variant.places.is_some()
+    }
+
     /// Runs something on fresh KV caches and closes them, whatever comes of it.
     fn with_caches<T>(
         &mut self,

@@ -229,7 +229,9 @@ impl Packer {
     }
 
     fn push_tokens(&self, packed: &mut PackedBatch, tokens: &[u16], input_len: usize) -> ReadText {
-        self.input.push(&mut packed.batch, tokens, input_len, 0, input_len)
+        let text = self.input.push(&mut packed.batch, tokens, input_len, 0, input_len);
+        text.give_places(&mut packed.batch, tokens);
+        text
     }
 
     /// Rows that predict the tokens at these places, save the best action, which has its own; they share the weight of text.

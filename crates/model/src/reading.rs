@@ -70,7 +70,6 @@ impl InputAttention {
     ) -> ReadText {
         let prefix = self.prefix(input_len);
         let lines = self.reread(text, input_len);
-        let places = places(text, n_read);
         batch.begin();
         let first = batch.len();
         let mut at = n_read;
@@ -87,7 +86,6 @@ impl InputAttention {
             run_to(line.end, line.end);
         }
         run_to(text.len(), 0);
-        batch.place_last(&places);
         let mut written = Vec::new();
         for line in lines {
             if is_predicted(&line, n_read, from) {
@@ -99,8 +97,6 @@ impl InputAttention {
                     .map(|&token| u32::from(token))
                     .collect();
                 batch.push_branch(&ids, line.start, line.start, n_read);
-                let of_line = line.start - n_read..line.end - 1 - n_read;
-                batch.place_last(places.get(of_line).unwrap_or_default());
             }
         }
         ReadText { first, n_read, written }
@@ -130,6 +126,21 @@ impl ReadText {
             None => self.first + before - self.n_read,
         };
         row as u32
+    }
+
+    /// Gives the tokens of the text their places; networks without a table of places do not look at them.
+    pub(crate) fn give_places(&self, batch: &mut Batch, text: &[Token]) {
+        let places = places(text, self.n_read);
+        let mut give = |first: usize, places: &[u32]| {
+            if let Some(to) = batch.places.get_mut(first..first + places.len()) {
+                to.copy_from_slice(places);
+            }
+        };
+        give(self.first, &places);
+        for (line, first) in &self.written {
+            let of_line = line.start - self.n_read..line.end - 1 - self.n_read;
+            give(*first, places.get(of_line).unwrap_or_default());
+        }
     }
 
     /// How much of the text stays read if its first `n` tokens do: a state that was read as a whole goes as a whole.
@@ -232,6 +243,7 @@ mod tests {
     ) -> Vec<Vec<f32>> {
         let mut batch = Batch::default();
         let read = input.push(&mut batch, text, input_len, 0, input_len);
+        read.give_places(&mut batch, text);
         assert_eq!(batch.len(), input.n_tokens(text, input_len, 0, input_len));
         let rows: Vec<u32> = (input_len..=text.len()).map(|at| read.row_before(at)).collect();
         let logits = network.logits(&batch, &Want::rows(rows)).unwrap();
@@ -262,6 +274,7 @@ mod tests {
                 network.truncate(cache, n_read).unwrap();
                 let mut batch = Batch::default();
                 let read = input.push(&mut batch, text, input_len, n_read, at);
+                read.give_places(&mut batch, text);
                 assert_eq!(batch.len(), input.n_tokens(text, input_len, n_read, at));
                 let logits =
                     network.extend(&[cache], &batch, &Want::rows(vec![read.row_before(at)])).unwrap();

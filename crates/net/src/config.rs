@@ -43,7 +43,7 @@ pub struct TransformerConfig {
     pub variant: Variant,
 }
 
-/// Departures from the Llama layout; the default is none. The bidirectional predictors of paper 002 use all of them.
+/// Departures from the Llama layout; the default is none. The bidirectional predictors of paper 002 use all of them but places.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Variant {

@@ -108,6 +108,7 @@ impl MavDecoder {
     fn advance(&mut self, streams: &mut [Stream<'_>]) -> Result<bool, ModelError> {
         let mut batch = std::mem::take(&mut self.batch);
         batch.clear();
+        let has_places = self.has_places();
         let (mut rows, mut is_brief) = (Vec::new(), Vec::new());
         let mut caches = Vec::new();
         let mut open: Vec<(&mut Stream<'_>, ReadText, Range<usize>)> = Vec::new();
@@ -121,6 +122,9 @@ impl MavDecoder {
             stream.cached = self.input.still_read(text, input_len, stream.cached);
             self.decoder.truncate(stream.cache, stream.cached)?;
             let read = self.input.push(&mut batch, text, input_len, stream.cached, n_written);
+            if has_places {
+                read.give_places(&mut batch, text);
+            }
             let first_row = rows.len();
             rows.extend((n_written..=text.len()).map(|at| read.row_before(at)));
             stream.text.truncate(n_written);

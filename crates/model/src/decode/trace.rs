@@ -162,6 +162,7 @@ impl MavDecoder {
                 stream.prepare();
             }
         });
+        let has_places = self.has_places();
         let mut batch = Batch::default();
         let (mut rows, mut is_brief) = (Vec::new(), Vec::new());
         let mut caches = Vec::new();
@@ -170,6 +171,9 @@ impl MavDecoder {
             self.decoder.truncate(stream.cache, stream.cached)?;
             let first_row = rows.len();
             let read = stream.push(&mut batch, &mut rows);
+            if has_places {
+                read.give_places(&mut batch, &stream.text());
+            }
             is_brief.extend(stream.is_brief());
             caches.push(stream.cache);
             open.push((stream, read, first_row));

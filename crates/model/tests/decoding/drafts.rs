@@ -1,14 +1,14 @@
 //! Drafted state tracking is greedy decoding, in fewer passes.
 
 use super::trained::{decoder, model, positions, tracking};
-use mavis_game::Rules;
+use mavis_game::{Game, Move, Rules};
 use mavis_lang::{Commands, Forms, Request, Top};
 use mavis_model::{
     InputAttention::{Causal, Full, Reread},
     MavModel,
-    decode::{Drafting, GreedySettings, ListOrder, MavDecoder},
+    decode::{Drafting, FanOutAnswer, GreedySettings, ListOrder, MavDecoder},
 };
-use mavis_net::{Precision, initial_parameters};
+use mavis_net::{Layout, Precision, initial_parameters};
 
 /// Decodes with and without drafts, by every rule for lists; the passes of the default rule.
 fn check_equal(decoder: &mut MavDecoder, requests: &[Request]) -> [usize; 3] {
@@ -91,4 +91,41 @@ fn drafts_of_every_game_are_checked_not_believed() {
             .collect();
         check_equal(&mut decoder, &requests);
     }
+}
+
+#[test]
+fn a_network_with_places_answers_alike_however_it_is_asked() {
+    let plain = model(Reread);
+    let mut placed = plain.clone().with_places().unwrap();
+    let layout = Layout::transformer(&placed.config).unwrap();
+    let table = layout.tensor("model.embed_places.weight").unwrap().range();
+    placed.parameters[table]
+        .iter_mut()
+        .enumerate()
+        .for_each(|(i, x)| *x = (i * 37 % 101) as f32 / 1e3 - 0.05);
+    let requests: Vec<Request> = positions(Rules::Connect4, 8, 3)
+        .into_iter()
+        .filter(|(.., after)| after.outcome().is_none())
+        .map(|(.., after)| Request::at(after, Commands::top_all(Rules::Connect4)))
+        .collect();
+    let moves = vec![[Move(0), Move(3), Move(6)]; requests.len()];
+    let moves: Vec<&[Move]> = moves.iter().map(|moves| &moves[..]).collect();
+    let means = |answers: &[FanOutAnswer]| -> Vec<f32> {
+        answers.iter().flat_map(|answer| answer.fan.values.iter().map(|(_, values)| values.mean())).collect()
+    };
+    let close = |one: &[f32], other: &[f32]| {
+        one.len() == other.len() && one.iter().zip(other).all(|(one, other)| (one - other).abs() < 1e-4)
+    };
+    let open = |model| MavDecoder::cpu(model, Precision::Exact).unwrap();
+    let (mut decoder, mut without) = (open(&placed), open(plain));
+    // In one pass with the moves given, and through a cache.
+    let given = decoder.fan_out_known(&requests, &moves).unwrap();
+    assert!(!close(&means(&given), &means(&without.fan_out_known(&requests, &moves).unwrap())));
+    let listed = decoder.fan_out(&requests).unwrap();
+    let own: Vec<Vec<Move>> =
+        listed.iter().map(|answer| answer.fan.values.iter().map(|(mv, _)| *mv).collect()).collect();
+    let own: Vec<&[Move]> = own.iter().map(|moves| &moves[..]).collect();
+    assert!(own.iter().any(|moves| !moves.is_empty()));
+    let again = decoder.fan_out_known(&requests, &own).unwrap();
+    assert!(close(&means(&listed), &means(&again)), "{:?} {:?}", means(&listed), means(&again));
 }
